@@ -1,0 +1,62 @@
+"""The ``vllm serve`` command line and environment that a deployment means.
+
+The dry boot and the launcher both call this, so that what was checked is what runs.
+"""
+
+import json
+from collections.abc import Iterable
+
+from hmactl.deployment.deployment import Deployment
+from hmactl.deployment.setting import Json, Setting
+
+KV_TRANSFER_CONFIG = "kv-transfer-config"
+
+
+def serve_arguments(deployment: Deployment) -> list[str]:
+    """Arguments after ``vllm serve``: the model, every flag in the order written, the connector."""
+    arguments = [str(deployment.model.value)]
+    for setting in deployment.vllm:
+        arguments += flag_arguments(setting.name, setting.value)
+    if deployment.connector is not None:
+        arguments += flag_arguments(KV_TRANSFER_CONFIG, deployment.connector.kv_transfer_config())
+    return arguments
+
+
+def flag_arguments(name: str, value: Json) -> list[str]:
+    """One long option as vLLM's parser takes it.
+
+    True and False become ``--name`` and ``--no-name``, a list becomes several values, a mapping
+    becomes JSON. A value that starts with a dash is joined with ``=`` so that it is not read as
+    an option.
+    """
+    match value:
+        case True | None:
+            return [f"--{name}"]
+        case False:
+            return [f"--no-{name}"]
+        case list():
+            return [f"--{name}", *map(_text, value)]
+    text = _text(value)
+    return [f"--{name}={text}"] if text.startswith("-") else [f"--{name}", text]
+
+
+def serve_environment(deployment: Deployment) -> dict[str, str]:
+    """The variables that the deployment adds to the environment: its LMCache keys, then ``env``.
+
+    LMCache reads every key of its own as ``LMCACHE_`` and the key in upper case.
+    """
+    lmcache = {f"LMCACHE_{s.name.upper()}": _text(s.value) for s in _set(deployment.lmcache)}
+    return lmcache | {s.name: _text(s.value) for s in deployment.env}
+
+
+def _set(settings: Iterable[Setting]) -> Iterable[Setting]:
+    # An LMCache key that is null means the default, which no variable can spell.
+    return (s for s in settings if s.value is not None)
+
+
+def _text(value: Json) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, float) and value.is_integer():
+        return f"{value:.1f}"
+    return json.dumps(value, separators=(", ", ": "))

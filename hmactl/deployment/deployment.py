@@ -1,0 +1,90 @@
+"""One ``vllm serve`` process with its companions, as an operator configured it."""
+
+from dataclasses import dataclass, field
+
+from hmactl.deployment.policy import HmaPolicy
+from hmactl.deployment.setting import DEFAULT, Json, Origin, Setting
+
+
+@dataclass(frozen=True, slots=True)
+class Connector:
+    """A KV connector as written: what becomes ``--kv-transfer-config``.
+
+    ``options`` holds further KVTransferConfig fields under their own names (kv_load_failure_policy,
+    engine_id, ...). Children are MultiConnector's; each has its own role and extra config, because
+    vLLM does not inherit the parent's.
+    """
+
+    name: str
+    origin: Origin
+    role: str = "kv_both"
+    module_path: str | None = None
+    extra_config: dict[str, Json] = field(default_factory=dict)
+    options: dict[str, Json] = field(default_factory=dict)
+    children: "tuple[Connector, ...]" = ()
+
+    def kv_transfer_config(self) -> dict[str, Json]:
+        """The JSON object that ``--kv-transfer-config`` takes."""
+        config: dict[str, Json] = {"kv_connector": self.name, "kv_role": self.role}
+        if self.module_path is not None:
+            config["kv_connector_module_path"] = self.module_path
+        extra = dict(self.extra_config)
+        if self.children:
+            extra["connectors"] = [child.kv_transfer_config() for child in self.children]
+        if extra:
+            config["kv_connector_extra_config"] = extra
+        return config | self.options
+
+
+@dataclass(frozen=True, slots=True)
+class LMCacheServer:
+    """``lmcache_server:``: the LMCache MP server that LMCacheMPConnector talks to.
+
+    ``start`` says whether hmactl is asked to start it; ``options`` are ``lmcache server``'s own
+    long option names, without dashes in front.
+    """
+
+    origin: Origin
+    start: bool = False
+    options: tuple[Setting, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where the deployment will run. Sizes in bytes; None means: not said.
+
+    ``kv_cache_memory`` is the KV cache memory per GPU to plan for, when the operator knows it.
+    """
+
+    gpu: str | None = None
+    gpu_origin: Origin = DEFAULT
+    gpus: int | None = None
+    host_memory: int | None = None
+    kv_cache_memory: int | None = None
+    vllm: str | None = None
+    lmcache: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """A deployment with the origin of every setting.
+
+    ``vllm`` names are long option names in dashed form without dashes in front
+    ("max-model-len"); ``lmcache`` names are LMCache's own keys ("chunk_size").
+    """
+
+    source: str
+    name: str
+    model: Setting
+    vllm: tuple[Setting, ...] = ()
+    connector: Connector | None = None
+    hma: HmaPolicy = HmaPolicy.AUTO
+    hma_origin: Origin = DEFAULT
+    lmcache: tuple[Setting, ...] = ()
+    lmcache_server: LMCacheServer | None = None
+    env: tuple[Setting, ...] = ()
+    target: Target = field(default_factory=Target)
+
+    def vllm_setting(self, name: str) -> Setting | None:
+        """The last setting of that long option name, as vLLM's parser would see it."""
+        return next((s for s in reversed(self.vllm) if s.name == name), None)

@@ -1,0 +1,37 @@
+"""One value of a deployment, and where the operator wrote it."""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+Json: TypeAlias = "None | bool | int | float | str | list[Json] | dict[str, Json]"
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """A place that an operator can open: a file with 1-based line and column, or a kind of source.
+
+    ``source`` is the path as the operator gave it, or one of "command line", "environment",
+    "default".
+    """
+
+    source: str
+    line: int | None = None
+    column: int | None = None
+
+    def __str__(self) -> str:
+        if self.line is None:
+            return self.source
+        return f"{self.source}:{self.line}:{self.column or 1}"
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A named value with its origin; ``name`` is vLLM's or LMCache's own name for it."""
+
+    name: str
+    value: Json
+    origin: Origin
+
+
+COMMAND_LINE = Origin("command line")
+DEFAULT = Origin("default")
