@@ -4,10 +4,9 @@ The dry boot and the launcher both call this, so that what was checked is what r
 """
 
 import json
-from collections.abc import Iterable
 
 from hmactl.deployment.deployment import Deployment
-from hmactl.deployment.setting import Json, Setting
+from hmactl.deployment.setting import Json
 
 KV_TRANSFER_CONFIG = "kv-transfer-config"
 
@@ -45,13 +44,18 @@ def serve_environment(deployment: Deployment) -> dict[str, str]:
 
     LMCache reads every key of its own as ``LMCACHE_`` and the key in upper case.
     """
-    lmcache = {f"LMCACHE_{s.name.upper()}": _text(s.value) for s in _set(deployment.lmcache)}
+    # An LMCache key that is null means the default, which no variable can spell.
+    lmcache = {
+        f"LMCACHE_{s.name.upper()}": _lmcache_text(s.value)
+        for s in deployment.lmcache
+        if s.value is not None
+    }
     return lmcache | {s.name: _text(s.value) for s in deployment.env}
 
 
-def _set(settings: Iterable[Setting]) -> Iterable[Setting]:
-    # An LMCache key that is null means the default, which no variable can spell.
-    return (s for s in settings if s.value is not None)
+def _lmcache_text(value: Json) -> str:
+    # LMCache's environment converters split lists at commas and parse only mappings as JSON.
+    return ",".join(map(_text, value)) if isinstance(value, list) else _text(value)
 
 
 def _text(value: Json) -> str:
