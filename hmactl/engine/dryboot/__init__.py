@@ -1,0 +1,1 @@
+"""The program that runs inside the target interpreter: standard library and the engine only."""

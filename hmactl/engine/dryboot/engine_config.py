@@ -1,0 +1,64 @@
+"""vLLM's own configuration of the deployment, and what it decides about HMA."""
+
+from typing import Any
+
+
+def create(arguments: Any, *, disable_hma: bool | None = None) -> Any:
+    """The ``VllmConfig`` of the parsed command line.
+
+    ``disable_hma`` replaces the operator's flag: False and True are the two explicit flags, None
+    leaves it to the engine.
+    """
+    from vllm.engine.arg_utils import AsyncEngineArgs
+    from vllm.usage.usage_lib import UsageContext
+
+    engine_args = AsyncEngineArgs.from_cli_args(arguments)
+    engine_args.disable_hybrid_kv_cache_manager = disable_hma
+    # The batch size defaults depend on who asks; `vllm serve` asks as the API server.
+    return engine_args.create_engine_config(usage_context=UsageContext.OPENAI_API_SERVER)
+
+
+def without_weights(arguments: Any, model_directory: str) -> None:
+    """Point the parsed command line at a directory that has the model's config and little else."""
+    arguments.model_tag = arguments.model = model_directory
+    arguments.load_format = "dummy"
+    arguments.skip_tokenizer_init = True
+    # Code that comes with a model is never run here.
+    arguments.trust_remote_code = False
+
+
+def inspect_models_in_process() -> None:
+    """vLLM looks at a model class in a subprocess, which would not know the virtual GPU."""
+    import vllm.model_executor.models.registry as registry
+
+    registry._run_in_subprocess = lambda function: function()
+
+
+def summary(config: Any) -> dict[str, Any]:
+    """The effective values that the KV cache plan and its memory depend on."""
+    cache, model = config.cache_config, config.model_config
+    parallel, scheduler = config.parallel_config, config.scheduler_config
+    text_config = model.hf_text_config
+    return {
+        "architectures": list(model.architectures),
+        "block_size": cache.block_size,
+        "cache_dtype": str(cache.cache_dtype),
+        "data_parallel_size": parallel.data_parallel_size,
+        "dtype": str(model.dtype).removeprefix("torch."),
+        "enable_prefix_caching": bool(cache.enable_prefix_caching),
+        "enforce_eager": bool(model.enforce_eager),
+        "gpu_memory_utilization": cache.gpu_memory_utilization,
+        "hidden_size": getattr(text_config, "hidden_size", None),
+        "intermediate_size": getattr(text_config, "intermediate_size", None),
+        "kv_cache_memory_bytes": getattr(cache, "kv_cache_memory_bytes", None),
+        "mamba_cache_mode": getattr(cache, "mamba_cache_mode", None),
+        "max_model_len": model.max_model_len,
+        "max_num_batched_tokens": scheduler.max_num_batched_tokens,
+        "max_num_seqs": scheduler.max_num_seqs,
+        "multimodal": bool(getattr(model, "is_multimodal_model", False)),
+        "num_gpu_blocks_override": cache.num_gpu_blocks_override,
+        "pipeline_parallel_size": parallel.pipeline_parallel_size,
+        "quantization": None if model.quantization is None else str(model.quantization),
+        "tensor_parallel_size": parallel.tensor_parallel_size,
+        "vocab_size": model.get_vocab_size(),
+    }

@@ -1,0 +1,42 @@
+"""The engine's own warnings, kept as evidence."""
+
+import logging
+from typing import Any
+
+_LOGGERS = ("vllm", "lmcache")
+# True of the dry boot only: it has the model's config.json and nothing else of it.
+_OF_THE_DRY_BOOT = ("has no registered multimodal processor; running in text-only mode",)
+
+
+class Warnings:
+    """Collects what vLLM and LMCache log at WARNING or above, each line once.
+
+    Listens where records are made: both projects replace their handlers more than once.
+    """
+
+    def __init__(self) -> None:
+        self.lines: list[dict[str, Any]] = []
+        self.listening = True
+        make = logging.getLogRecordFactory()
+
+        def factory(*args: Any, **kwargs: Any) -> logging.LogRecord:
+            record = make(*args, **kwargs)
+            if self.listening and record.levelno >= logging.WARNING:
+                self._keep(record)
+            return record
+
+        logging.setLogRecordFactory(factory)
+
+    def _keep(self, record: logging.LogRecord) -> None:
+        logger = record.name.split(".")[0]
+        message = record.getMessage()
+        if logger not in _LOGGERS or any(part in message for part in _OF_THE_DRY_BOOT):
+            return
+        line = {
+            "logger": logger,
+            "level": record.levelname.lower(),
+            "message": message,
+            "where": f"{record.filename}:{record.lineno}",
+        }
+        if line not in self.lines:
+            self.lines.append(line)

@@ -1,0 +1,127 @@
+"""The engine's KV cache plan for a given amount of memory, made by the engine core itself."""
+
+import copy
+import types
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from .model import Rank, describe_spec
+
+# Enough for any request; only used to learn how many bytes one request needs.
+_ROOMY = 1 << 50
+
+_MUTABLE = (
+    ("scheduler_config", "disable_hybrid_kv_cache_manager"),
+    ("scheduler_config", "enable_chunked_prefill"),
+    ("cache_config", "block_size"),
+    ("cache_config", "enable_prefix_caching"),
+    ("cache_config", "kv_cache_layout"),
+    ("cache_config", "num_gpu_blocks"),
+    ("cache_config", "num_gpu_blocks_override"),
+    ("model_config", "max_model_len"),
+)
+
+
+class _Executor:
+    """What ``EngineCore._initialize_kv_caches`` asks of its workers, one per pipeline stage."""
+
+    def __init__(self, ranks: list[Rank], memory: list[int]) -> None:
+        self._ranks = ranks
+        self._memory = memory
+        self.configs: list[Any] = []
+
+    def get_kv_cache_specs(self) -> list[dict[str, Any]]:
+        return [copy.deepcopy(rank.specs) for rank in self._ranks]
+
+    def get_supported_kv_cache_layouts(self) -> list[list[str]]:
+        from vllm.v1.attention.backends.utils import get_supported_kv_cache_layouts
+
+        return [
+            [layout.name for layout in get_supported_kv_cache_layouts(rank.backends)]
+            for rank in self._ranks
+        ]
+
+    def determine_available_memory(self) -> list[int]:
+        return self._memory
+
+    def initialize_from_config(self, configs: list[Any]) -> None:
+        self.configs = configs
+
+    def set_kv_cache_layout(self, *_args: Any) -> None: ...
+
+    def compile_or_warm_up_model(self) -> None: ...
+
+    def collective_rpc(self, *_args: Any, **_kwargs: Any) -> list[Any]:
+        return []
+
+
+def make(config: Any, ranks: list[Rank], memory: list[int], *, disable_hma: bool) -> dict[str, Any]:
+    """The plan with HMA on or off for ``memory`` bytes per rank.
+
+    ``bytes_per_request`` is what one request of max_model_len needs. A refusal by the engine is
+    ``error``, in its own words; what could be learnt all the same is still there.
+    """
+    result: dict[str, Any] = {"error": None}
+    try:
+        with _restored(config):
+            config.cache_config.num_gpu_blocks_override = None
+            result["bytes_per_request"] = _bytes_per_request(config, ranks, disable_hma)
+        result |= _with_memory(config, ranks, memory, disable_hma)
+    except Exception as error:  # noqa: BLE001 - whatever the engine raises is its answer
+        result["error"] = {"type": type(error).__name__, "message": str(error)}
+    return result
+
+
+def _bytes_per_request(config: Any, ranks: list[Rank], disable_hma: bool) -> int | None:
+    roomy = _with_memory(config, ranks, [_ROOMY] * len(ranks), disable_hma)
+    if not roomy["groups"]:
+        return None
+    # With this many blocks the quotients differ from whole numbers by less than one part.
+    block_bytes = _ROOMY // roomy["num_blocks"]
+    return int(round(roomy["num_blocks"] / roomy["max_concurrency"])) * block_bytes
+
+
+def _with_memory(
+    config: Any, ranks: list[Rank], memory: list[int], disable_hma: bool
+) -> dict[str, Any]:
+    from vllm.config import set_current_vllm_config
+    from vllm.v1.engine.core import EngineCore
+
+    with _restored(config), set_current_vllm_config(config):
+        config.scheduler_config.disable_hybrid_kv_cache_manager = disable_hma
+        executor = _Executor(ranks, memory)
+        engine: Any = types.SimpleNamespace(
+            model_executor=executor,
+            available_gpu_memory_for_kv_cache=-1,
+            vllm_config=config,
+            collective_rpc=executor.collective_rpc,
+        )
+        plan = EngineCore._initialize_kv_caches(engine, config)
+        cache = config.cache_config
+        return {
+            "num_blocks": plan.num_blocks,
+            "tokens": getattr(cache, "kv_cache_size_tokens", None),
+            "max_concurrency": getattr(cache, "kv_cache_max_concurrency", None),
+            "block_size": cache.block_size,
+            "max_model_len": config.model_config.max_model_len,
+            "groups": [_group(group) for group in plan.kv_cache_groups],
+        }
+
+
+def _group(group: Any) -> dict[str, Any]:
+    return {"layers": len(group.layer_names)} | describe_spec(group.kv_cache_spec)
+
+
+@contextmanager
+def _restored(config: Any) -> Iterator[None]:
+    before = [
+        (getattr(config, part), name, getattr(getattr(config, part), name, None))
+        for part, name in _MUTABLE
+    ]
+    try:
+        yield
+    finally:
+        for part, name, value in before:
+            if hasattr(part, name):
+                setattr(part, name, value)

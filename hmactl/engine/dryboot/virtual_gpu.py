@@ -1,0 +1,237 @@
+"""A GPU that is not there: answers the engine's questions as a real one of that kind would.
+
+Must be installed before anything reads ``vllm.platforms.current_platform``.
+"""
+
+import os
+import types
+from dataclasses import dataclass
+from typing import Any
+
+from . import absent
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """What the driver reports of one GPU. Sizes in bytes."""
+
+    name: str
+    capability: tuple[int, int]
+    memory: int
+    sm_count: int
+    shared_memory: int
+    count: int
+
+
+def install(gpu: Gpu) -> list[str]:
+    """Make this process believe in ``gpu``; returns the extensions that had to be stood in for."""
+    import torch
+
+    # Triton tolerates a missing driver only when told that there are no devices.
+    os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
+    real_gpu = torch.cuda.is_available()
+    replaced = absent.stand_in()
+    if torch.version.cuda is None:
+        torch.version.cuda = "13.0"  # type: ignore[assignment]
+    _believe_in_cuda_build()
+    if not real_gpu:
+        _triton_driver(gpu)
+        _streams_and_events(gpu)
+    _device_queries(gpu)
+    _platform(gpu)
+    return replaced
+
+
+def _believe_in_cuda_build() -> None:
+    import vllm.platforms as platforms
+
+    matches = platforms.vllm_version_matches_substr
+    platforms.vllm_version_matches_substr = lambda part: part != "cpu" and matches(part)
+    if platforms._current_platform is not None:
+        raise RuntimeError("vLLM chose its platform before the virtual GPU was in place")
+
+
+def _triton_driver(gpu: Gpu) -> None:
+    try:
+        import triton
+        from triton.backends.compiler import GPUTarget
+    except ImportError:
+        return
+    import torch
+
+    class Utils:
+        def get_device_properties(self, _device: int) -> dict[str, int]:
+            return {
+                "max_shared_mem": gpu.shared_memory,
+                "multiprocessor_count": gpu.sm_count,
+                "warpSize": 32,
+                "sm_clock_rate": 1,
+                "mem_clock_rate": 1,
+                "mem_bus_width": 1,
+                "max_num_regs": 65536,
+            }
+
+    class Driver:
+        utils = Utils()
+
+        @classmethod
+        def is_active(cls) -> bool:
+            return True
+
+        def get_current_target(self) -> Any:
+            return GPUTarget("cuda", gpu.capability[0] * 10 + gpu.capability[1], 32)
+
+        def get_current_device(self) -> int:
+            return 0
+
+        def set_current_device(self, _device: int) -> None: ...
+
+        def get_current_stream(self, _device: int | None = None) -> int:
+            return 0
+
+        def get_device_capability(self, _device: int = 0) -> tuple[int, int]:
+            return gpu.capability
+
+        def get_device_interface(self) -> Any:
+            return torch.cuda
+
+        def get_active_torch_device(self) -> Any:
+            return torch.device("cuda", 0)
+
+        def map_python_to_cpp_type(self, kind: str) -> str:
+            return kind
+
+    triton.runtime.driver.set_active(Driver())
+
+
+class _Idle:
+    """A stream, event or context on a device that never does anything."""
+
+    cuda_stream = 0
+    stream_id = 0
+    device_index = 0
+
+    def __init__(self, *_args: Any, **_kwargs: Any) -> None:
+        import torch
+
+        self.device = torch.device("meta")
+
+    def __enter__(self) -> "_Idle":
+        return self
+
+    def __exit__(self, *_exc: object) -> bool:
+        return False
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return lambda *_args, **_kwargs: None
+
+
+def _streams_and_events(gpu: Gpu) -> None:
+    import torch
+
+    # Dynamo keeps a table of torch functions by identity: each needs a stand-in of its own.
+    for name in ("Stream", "Event", "ExternalStream"):
+        setattr(torch.cuda, name, _Idle)
+    for name in ("current_stream", "default_stream", "stream"):
+        setattr(torch.cuda, name, lambda *_args: _Idle())
+    for name in ("synchronize", "set_device", "empty_cache"):
+        setattr(torch.cuda, name, lambda *_args: None)
+    torch.cuda.graph_pool_handle = lambda: (0, 0)  # type: ignore[assignment, return-value]
+    torch.Stream = _Idle  # type: ignore[assignment, misc]
+    torch.Event = _Idle  # type: ignore[assignment, misc]
+    accelerator: Any = torch.accelerator
+    accelerator.current_device_index = lambda: 0
+    accelerator.device_count = lambda: gpu.count
+    accelerator.synchronize = lambda *_args: None
+    accelerator.current_stream = lambda *_args: _Idle()
+    accelerator.empty_cache = lambda: None
+    accelerator.get_memory_info = lambda _device=None: (gpu.memory, gpu.memory)
+
+
+def _device_queries(gpu: Gpu) -> None:
+    import torch
+
+    properties = types.SimpleNamespace(
+        name=gpu.name,
+        major=gpu.capability[0],
+        minor=gpu.capability[1],
+        total_memory=gpu.memory,
+        multi_processor_count=gpu.sm_count,
+        is_integrated=0,
+        warp_size=32,
+        max_threads_per_multi_processor=2048,
+        regs_per_multiprocessor=65536,
+        shared_memory_per_block_optin=gpu.shared_memory,
+        L2_cache_size=50 << 20,
+        gcnArchName="",
+        uuid="GPU-virtual",
+    )
+    cuda: Any = torch.cuda
+    cuda.get_device_properties = lambda _device=None: properties
+    cuda.get_device_capability = lambda _device=None: gpu.capability
+    cuda.get_device_name = lambda _device=None: gpu.name
+    cuda.device_count = lambda: gpu.count
+    cuda.current_device = lambda: 0
+    cuda.mem_get_info = lambda _device=None: (gpu.memory, gpu.memory)
+
+
+def _platform(gpu: Gpu) -> None:
+    import vllm.platforms as platforms
+    from vllm.platforms import cuda
+    from vllm.platforms.interface import DeviceCapability
+
+    # Parameter names are vLLM's: callers pass them by keyword.
+    class VirtualCudaPlatform(cuda.CudaPlatformBase):  # type: ignore[misc]
+        @classmethod
+        def get_device_capability(cls, device_id: int = 0) -> Any:  # noqa: ARG003
+            return DeviceCapability(*gpu.capability)
+
+        @classmethod
+        def get_device_name(cls, device_id: int = 0) -> str:  # noqa: ARG003
+            return gpu.name
+
+        @classmethod
+        def get_device_uuid(cls, device_id: int = 0) -> str:
+            return f"GPU-virtual-{device_id}"
+
+        @classmethod
+        def get_device_total_memory(cls, device_id: int = 0) -> int:  # noqa: ARG003
+            return gpu.memory
+
+        @classmethod
+        def device_count(cls) -> int:
+            return gpu.count
+
+        @classmethod
+        def is_fully_connected(cls, physical_device_ids: list[int]) -> bool:  # noqa: ARG003
+            return True
+
+        @classmethod
+        def num_compute_units(cls, device_id: int = 0) -> int:  # noqa: ARG003
+            return gpu.sm_count
+
+        @classmethod
+        def is_integrated_gpu(cls, device_id: int = 0) -> bool:  # noqa: ARG003
+            return False
+
+        @classmethod
+        def is_pin_memory_available(cls) -> bool:
+            return False
+
+        @classmethod
+        def get_device_numa_node(cls, device_id: int = 0) -> int | None:  # noqa: ARG003
+            return None
+
+        @classmethod
+        def get_all_device_numa_nodes(cls) -> list[int] | None:
+            return None
+
+        @classmethod
+        def set_device(cls, device: Any) -> None: ...
+
+        @classmethod
+        def manual_seed_all(cls, seed: int) -> None: ...
+
+    platforms._current_platform = VirtualCudaPlatform()
