@@ -66,20 +66,21 @@ def make(config: Any, ranks: list[Rank], memory: list[int], *, disable_hma: bool
     try:
         with _restored(config):
             config.cache_config.num_gpu_blocks_override = None
-            result["bytes_per_request"] = _bytes_per_request(config, ranks, disable_hma)
+            result |= _roomy(config, ranks, disable_hma)
         result |= _with_memory(config, ranks, memory, disable_hma)
     except Exception as error:  # noqa: BLE001 - whatever the engine raises is its answer
         result["error"] = {"type": type(error).__name__, "message": str(error)}
     return result
 
 
-def _bytes_per_request(config: Any, ranks: list[Rank], disable_hma: bool) -> int | None:
-    roomy = _with_memory(config, ranks, [_ROOMY] * len(ranks), disable_hma)
-    if not roomy["groups"]:
-        return None
+def _roomy(config: Any, ranks: list[Rank], disable_hma: bool) -> dict[str, Any]:
+    plan = _with_memory(config, ranks, [_ROOMY] * len(ranks), disable_hma)
+    if not plan["groups"]:
+        return {"groups": [], "bytes_per_request": None}
     # With this many blocks the quotients differ from whole numbers by less than one part.
-    block_bytes = _ROOMY // roomy["num_blocks"]
-    return int(round(roomy["num_blocks"] / roomy["max_concurrency"])) * block_bytes
+    block_bytes = _ROOMY // plan["num_blocks"]
+    blocks_per_request = round(plan["num_blocks"] / plan["max_concurrency"])
+    return {"groups": plan["groups"], "bytes_per_request": blocks_per_request * block_bytes}
 
 
 def _with_memory(

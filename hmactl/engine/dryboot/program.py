@@ -68,8 +68,8 @@ def _boot(
         from . import lmcache_settings
 
         answer["lmcache"] = lmcache_settings.effective(request["lmcache_keys"])
+    answer["connectors"] = _registered()
     if answer["flag_problems"] or request["arguments_only"]:
-        answer["connectors"] = _registered()
         return
     argv = [argument for flag in flags for argument in flag["arguments"]]
     with _refusal("arguments"):
@@ -83,7 +83,6 @@ def _boot(
     config = _configure(arguments, answer, operator_flag)
 
     channel.stage("connector")
-    answer["connectors"] = _registered()
     if config.kv_transfer_config is not None:
         from . import connector
 

@@ -13,11 +13,15 @@ from . import absent
 
 @dataclass(frozen=True)
 class Gpu:
-    """What the driver reports of one GPU. Sizes in bytes."""
+    """What the driver reports of one GPU. Sizes in bytes.
+
+    ``memory`` is NVML's total, ``usable_memory`` what CUDA reports as total.
+    """
 
     name: str
     capability: tuple[int, int]
     memory: int
+    usable_memory: int
     sm_count: int
     shared_memory: int
     count: int
@@ -147,7 +151,7 @@ def _streams_and_events(gpu: Gpu) -> None:
     accelerator.synchronize = lambda *_args: None
     accelerator.current_stream = lambda *_args: _Idle()
     accelerator.empty_cache = lambda: None
-    accelerator.get_memory_info = lambda _device=None: (gpu.memory, gpu.memory)
+    accelerator.get_memory_info = lambda _device=None: (gpu.usable_memory, gpu.usable_memory)
 
 
 def _device_queries(gpu: Gpu) -> None:
@@ -157,7 +161,7 @@ def _device_queries(gpu: Gpu) -> None:
         name=gpu.name,
         major=gpu.capability[0],
         minor=gpu.capability[1],
-        total_memory=gpu.memory,
+        total_memory=gpu.usable_memory,
         multi_processor_count=gpu.sm_count,
         is_integrated=0,
         warp_size=32,
@@ -174,7 +178,7 @@ def _device_queries(gpu: Gpu) -> None:
     cuda.get_device_name = lambda _device=None: gpu.name
     cuda.device_count = lambda: gpu.count
     cuda.current_device = lambda: 0
-    cuda.mem_get_info = lambda _device=None: (gpu.memory, gpu.memory)
+    cuda.mem_get_info = lambda _device=None: (gpu.usable_memory, gpu.usable_memory)
 
 
 def _platform(gpu: Gpu) -> None:

@@ -1,0 +1,196 @@
+"""What the dry boot answers, as frozen models."""
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class EngineError(_Frozen):
+    """The engine's own words, and the stage at which it said them."""
+
+    stage: str = ""
+    type: str
+    message: str
+
+
+class Versions(_Frozen):
+    """What is installed in the target interpreter, and where."""
+
+    vllm: str
+    vllm_path: str
+    lmcache: str | None
+    torch: str
+    transformers: str | None
+    python: str
+    python_path: str
+
+
+class FlagProblem(_Frozen):
+    """A vLLM flag that its parser refuses. ``index`` is the flag's place in the request.
+
+    ``kind``: "unknown" (no such option), "not-boolean" (it cannot be switched off), "value".
+    """
+
+    index: int
+    kind: str
+    message: str
+    similar: tuple[str, ...]
+
+
+class HmaState(_Frozen):
+    """Whether HMA would be on in this situation, or why the engine refuses to say."""
+
+    on: bool | None
+    error: str | None
+
+
+class Hma(_Frozen):
+    """HMA by the engine's own decision and under each explicit flag, at configuration time."""
+
+    operator_flag: bool | None
+    default: HmaState
+    explicit_on: HmaState = HmaState(on=None, error=None)
+    explicit_off: HmaState = HmaState(on=None, error=None)
+
+
+class EngineConfig(_Frozen):
+    """The effective values that the plan and its memory depend on, after the engine's defaults."""
+
+    architectures: tuple[str, ...]
+    block_size: int | None
+    cache_dtype: str
+    data_parallel_size: int
+    dtype: str
+    enable_prefix_caching: bool
+    enforce_eager: bool
+    gpu_memory_utilization: float
+    hidden_size: int | None
+    intermediate_size: int | None
+    kv_cache_memory_bytes: int | None
+    mamba_cache_mode: str | None
+    max_model_len: int
+    max_num_batched_tokens: int
+    max_num_seqs: int
+    multimodal: bool
+    num_gpu_blocks_override: int | None
+    pipeline_parallel_size: int
+    quantization: str | None
+    tensor_parallel_size: int
+    vocab_size: int
+
+
+class ConnectorAnswer(_Frozen):
+    """The connector class that really loads. ``supports_hma`` None: it does not load here."""
+
+    name: str
+    role: str
+    module: str | None
+    class_: str | None
+    file: str | None
+    supports_hma: bool | None
+    error: str | None
+    children: "tuple[ConnectorAnswer, ...]" = ()
+
+    def __init__(self, **data: Any) -> None:
+        # "class" is the name in every JSON form, and no Python identifier.
+        if "class" in data:
+            data["class_"] = data.pop("class")
+        super().__init__(**data)
+
+
+class Spec(_Frozen):
+    """A KV cache spec. ``block_size`` in tokens, ``page_size_bytes`` per layer and block."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    spec: str
+    block_size: int
+    page_size_bytes: int
+
+
+class LayerKind(Spec):
+    """``count`` layers with the same spec."""
+
+    count: int
+    first_layer: str
+
+
+class Group(Spec):
+    """A KV cache group of ``layers`` layers."""
+
+    layers: int
+
+
+class PlanError(_Frozen):
+    """The engine's refusal of a plan, in its own words."""
+
+    type: str
+    message: str
+
+
+class Plan(_Frozen):
+    """The engine's KV cache plan. ``tokens`` and ``max_concurrency`` are what it would log.
+
+    ``bytes_per_request``: KV cache that one request of max_model_len tokens needs on a rank.
+    """
+
+    error: PlanError | None
+    bytes_per_request: int | None = None
+    num_blocks: int | None = None
+    tokens: int | None = None
+    max_concurrency: float | None = None
+    block_size: int | None = None
+    max_model_len: int | None = None
+    groups: tuple[Group, ...] = ()
+
+
+class Plans(_Frozen):
+    """Both plans for the same memory."""
+
+    hma_on: Plan
+    hma_off: Plan
+
+
+class LMCacheSettings(_Frozen):
+    """What LMCache's own loader makes of the deployment's keys, and keys it does not know."""
+
+    values: dict[str, Any]
+    unknown: dict[str, tuple[str, ...]]
+
+
+class LogLine(_Frozen):
+    """A warning or error that the engine logged."""
+
+    logger: str
+    level: str
+    message: str
+    where: str
+
+
+class Answer(_Frozen):
+    """A dry boot. Where ``error`` is set, what comes after its stage is missing.
+
+    ``weights`` is bytes per pipeline stage (its first tensor-parallel rank), ``layers`` the layer
+    kinds of each stage.
+    """
+
+    error: EngineError | None
+    missing: tuple[str, ...] = ()
+    warnings: tuple[LogLine, ...] = ()
+    versions: Versions
+    stand_ins: tuple[str, ...] = ()
+    flag_problems: tuple[FlagProblem, ...] = ()
+    connectors: tuple[str, ...] = ()
+    hma: Hma | None = None
+    config: EngineConfig | None = None
+    connector: ConnectorAnswer | None = None
+    connectors_with_hma: tuple[ConnectorAnswer, ...] = ()
+    weights: tuple[int, ...] = ()
+    layers: tuple[tuple[LayerKind, ...], ...] = ()
+    attention_backends: tuple[str, ...] = ()
+    plan: Plans | None = None
+    lmcache: LMCacheSettings | None = None

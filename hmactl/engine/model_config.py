@@ -1,0 +1,157 @@
+"""Where a model's config.json comes from, without downloading the model."""
+
+import json
+import os
+import tempfile
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from hmactl.catalogue.models import find_model, known_models
+
+_HUB = "https://huggingface.co"
+_HUB_SECONDS = 10
+_HUB_FILES = ("config.json", "hf_quant_config.json")
+_LARGEST_CONFIG = 4 << 20  # bytes
+
+
+class ModelOrigin(StrEnum):
+    """Who said what the model looks like, in the order in which they are asked."""
+
+    DIRECTORY = "directory"
+    CACHE = "cache"
+    HUB = "hub"
+    CATALOGUE = "catalogue"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelConfig:
+    """A directory that holds the model's config.json, and who said so.
+
+    ``detail`` names the directory, the address or the source of the catalogue's facts; ``as_of``
+    is the date of a catalogue answer.
+    """
+
+    directory: Path
+    origin: ModelOrigin
+    detail: str
+    as_of: str | None = None
+
+
+class ModelConfigError(Exception):
+    """No usable config.json; the message says what was tried, ``fix`` what to do."""
+
+    def __init__(self, message: str, fix: str) -> None:
+        super().__init__(message)
+        self.fix = fix
+
+
+@contextmanager
+def model_config(
+    model: str, environment: Mapping[str, str], *, base: Path, revision: str | None, offline: bool
+) -> Iterator[ModelConfig]:
+    """The config of ``model``; a relative path is relative to ``base``.
+
+    Asked in order: a local directory, the Hugging Face cache, the hub unless ``offline``, the
+    catalogue. Raises ModelConfigError.
+    """
+    with tempfile.TemporaryDirectory(prefix="hmactl-model-") as scratch:
+        yield _local(model, base) or _remote(
+            model, environment, revision or "main", Path(scratch), offline=offline
+        )
+
+
+def _local(model: str, base: Path) -> ModelConfig | None:
+    directory = base / Path(model).expanduser()
+    if not directory.is_dir():
+        if model.startswith(("/", "./", "../", "~")):
+            raise ModelConfigError(
+                f"there is no directory `{model}`", "give a model directory or a hub id"
+            )
+        return None
+    _read(directory / "config.json", of=f"`{model}`")
+    return ModelConfig(directory, ModelOrigin.DIRECTORY, str(directory))
+
+
+def _remote(
+    model: str, environment: Mapping[str, str], revision: str, scratch: Path, *, offline: bool
+) -> ModelConfig:
+    if model.count("/") != 1 or ":" in model:
+        raise ModelConfigError(
+            f"`{model}` is neither a directory nor a hub id",
+            "give a local directory with the model's config.json",
+        )
+    if cached := _cached(model, environment, revision):
+        return cached
+    tried = "the Hugging Face cache and the catalogue (offline)"
+    if not (offline or environment.get("HF_HUB_OFFLINE") in {"1", "true", "True"}):
+        try:
+            return _from_hub(model, environment, revision, scratch)
+        except (OSError, ValueError) as error:
+            tried = f"the Hugging Face cache, the hub ({error}) and the catalogue"
+    facts = find_model(model)
+    if facts is None:
+        raise ModelConfigError(
+            f"no config of `{model}` in {tried}",
+            "give a local directory with the model's config.json, or log in to the hub; "
+            f"the catalogue has {', '.join(known_models())}",
+        )
+    (scratch / "config.json").write_text(json.dumps(facts.config), "utf-8")
+    return ModelConfig(scratch, ModelOrigin.CATALOGUE, facts.source, facts.as_of)
+
+
+def _cached(model: str, environment: Mapping[str, str], revision: str) -> ModelConfig | None:
+    home = Path(environment.get("HOME", "~")).expanduser()
+    hf_home = Path(environment.get("HF_HOME", home / ".cache" / "huggingface"))
+    hub = Path(environment.get("HF_HUB_CACHE", hf_home / "hub"))
+    repository = hub / f"models--{model.replace('/', '--')}"
+    reference = repository / "refs" / revision
+    commit = reference.read_text("utf-8").strip() if reference.is_file() else revision
+    snapshot = repository / "snapshots" / commit
+    if not (snapshot / "config.json").is_file():
+        return None
+    _read(snapshot / "config.json", of=f"the cached `{model}`")
+    return ModelConfig(snapshot, ModelOrigin.CACHE, str(snapshot))
+
+
+def _from_hub(
+    model: str, environment: Mapping[str, str], revision: str, scratch: Path
+) -> ModelConfig:
+    endpoint = environment.get("HF_ENDPOINT", _HUB).rstrip("/")
+    if not endpoint.startswith(("https://", "http://")):
+        raise ValueError(f"HF_ENDPOINT is no web address: {endpoint}")
+    address = f"{endpoint}/{model}/resolve/{revision}"
+    headers = {"User-Agent": "hmactl"}
+    if token := environment.get("HF_TOKEN"):
+        headers["Authorization"] = f"Bearer {token}"
+    for name in _HUB_FILES:
+        request = urllib.request.Request(f"{address}/{name}", headers=headers)  # noqa: S310
+        try:
+            with urllib.request.urlopen(request, timeout=_HUB_SECONDS) as response:  # noqa: S310
+                (scratch / name).write_bytes(response.read(_LARGEST_CONFIG))
+        except urllib.error.HTTPError as error:
+            error.close()
+            if name == "config.json":
+                raise
+    _read(scratch / "config.json", of=f"`{model}` on the hub")
+    return ModelConfig(scratch, ModelOrigin.HUB, address)
+
+
+def _read(path: Path, *, of: str) -> dict[str, Any]:
+    fix = "a model directory needs the config.json of its model"
+    try:
+        if os.path.getsize(path) > _LARGEST_CONFIG:  # noqa: PTH202 - follows the cache's links
+            raise ModelConfigError(f"config.json of {of} is larger than 4 MiB", fix)
+        config = json.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        raise ModelConfigError(f"{of} has no config.json", fix) from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise ModelConfigError(f"config.json of {of} cannot be read: {error}", fix) from None
+    if not isinstance(config, dict):
+        raise ModelConfigError(f"config.json of {of} is no JSON object", fix)
+    return config
