@@ -67,8 +67,7 @@ def _all() -> tuple[Gpu, ...]:
     data = json.loads(files(__package__).joinpath("data/gpus.json").read_text("utf-8"))
     return tuple(
         Gpu(
-            **entry
-            | {"capability": tuple(entry["capability"]), "aliases": tuple(entry["aliases"])}
+            **entry | {"capability": tuple(entry["capability"]), "aliases": tuple(entry["aliases"])}
         )
         for entry in data["gpus"]
     )

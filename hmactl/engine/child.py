@@ -55,7 +55,7 @@ def converse(
     read, write = os.pipe()
     with tempfile.TemporaryFile() as log, os.fdopen(read, "rb") as events:
         try:
-            child = subprocess.Popen(
+            child = subprocess.Popen(  # noqa: S603 - an argv of our own, no shell
                 [str(python), str(_DRYBOOT), str(write)],
                 stdin=subprocess.PIPE,
                 stdout=log,

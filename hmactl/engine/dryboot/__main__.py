@@ -5,6 +5,7 @@ none of its module names can shadow the engine's.
 """
 
 import ctypes
+import importlib
 import importlib.util
 import os
 import signal
@@ -35,10 +36,9 @@ def _end_with_parent() -> None:
 if __name__ == "__main__":
     _end_with_parent()
     _load()
-    from hmactl_dryboot.program import run  # type: ignore[import-not-found]
-    from hmactl_dryboot.protocol import Channel  # type: ignore[import-not-found]
-
-    run(Channel(int(sys.argv[1])))
+    program = importlib.import_module("hmactl_dryboot.program")
+    protocol = importlib.import_module("hmactl_dryboot.protocol")
+    program.run(protocol.Channel(int(sys.argv[1])))
     # Interpreter shutdown of torch takes seconds and can crash; everything has been said.
     sys.stdout.flush()
     sys.stderr.flush()

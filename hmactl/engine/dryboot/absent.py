@@ -100,7 +100,7 @@ class _LazyFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def exec_module(self, module: types.ModuleType) -> None:
         if "third_party" in module.__name__:
-            module.__getattr__ = lambda name: _placeholder(module.__name__, name)  # type: ignore[method-assign]
+            vars(module)["__getattr__"] = lambda name: _placeholder(module.__name__, name)
 
 
 def _placeholder(module: str, name: str) -> Any:
@@ -156,7 +156,7 @@ def _define_ops_on_first_use() -> None:
                 defining.discard(op)
             return original(self, name)
 
-    _OpNamespace.__getattr__ = lookup  # type: ignore[method-assign]
+    _OpNamespace.__getattr__ = lookup
 
 
 def _cpu_only(name: str) -> bool:

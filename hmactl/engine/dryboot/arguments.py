@@ -12,7 +12,7 @@ def serve_parser() -> tuple[Any, Any]:
     """The parser of ``vllm`` with ``serve`` as its only command, and the one of ``serve``."""
     from vllm.utils.argparse_utils import FlexibleArgumentParser
 
-    class Parser(FlexibleArgumentParser):  # type: ignore[misc]
+    class Parser(FlexibleArgumentParser):
         def error(self, message: str) -> Any:
             raise ArgumentsRefusedError(message)
 
@@ -30,7 +30,9 @@ def _make_arg_parser() -> Any:
     return make_arg_parser
 
 
-def problems(parser: Any, serve: Any, model: str, flags: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def problems(
+    parser: Any, serve: Any, model: str, flags: list[dict[str, Any]]
+) -> list[dict[str, Any]]:
     """Each flag that vLLM would refuse, judged by itself so that all are seen at once.
 
     A flag is ``{"name": dashed long name, "arguments": [...]}``; a problem is
@@ -54,7 +56,5 @@ def problems(parser: Any, serve: Any, model: str, flags: list[dict[str, Any]]) -
         try:
             parser.parse_args(["serve", model, *flag["arguments"]])
         except (ArgumentsRefusedError, ValueError) as error:
-            found.append(
-                {"index": index, "kind": "value", "message": str(error), "similar": []}
-            )
+            found.append({"index": index, "kind": "value", "message": str(error), "similar": []})
     return found

@@ -30,6 +30,8 @@ class Warnings:
     def _keep(self, record: logging.LogRecord) -> None:
         logger = record.name.split(".")[0]
         message = record.getMessage()
+        if record.exc_info and record.exc_info[1] is not None:
+            message = f"{message}: {type(record.exc_info[1]).__name__}: {record.exc_info[1]}"
         if logger not in _LOGGERS or any(part in message for part in _OF_THE_DRY_BOOT):
             return
         line = {

@@ -11,7 +11,7 @@ def effective(keys: list[str]) -> dict[str, Any] | None:
     not installed or has no such loader.
     """
     try:
-        from lmcache.v1.config import LMCacheEngineConfig, _CONFIG_DEFINITIONS
+        from lmcache.v1.config import _CONFIG_DEFINITIONS, LMCacheEngineConfig
     except ImportError:
         return None
     known = list(_CONFIG_DEFINITIONS)

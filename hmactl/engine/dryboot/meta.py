@@ -40,7 +40,7 @@ class MetaDevice(TorchFunctionMode):
     def __torch_function__(
         self,
         func: Any,
-        types: Any,  # noqa: ARG002
+        types: Any,
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:

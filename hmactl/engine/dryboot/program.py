@@ -97,7 +97,7 @@ def _boot(
     ranks = _build(config, arguments, answer)
 
     channel.stage("plan")
-    facts = {"config": answer["config"], "weights": answer["weights"]}
+    facts = {name: answer[name] for name in ("error", "versions", "config", "weights")}
     memory = channel.ask("kv_cache_memory", facts)["bytes_per_rank"]
     warnings.listening = False  # both plans are made, only one of them is the deployment's
     from . import plan
@@ -211,7 +211,10 @@ class _refusal:  # noqa: N801 - reads as a statement
     def __enter__(self) -> None: ...
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, _tb: types.TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        _tb: types.TracebackType | None,
     ) -> None:
         if isinstance(error, Exception):
             raise _RefusedError(self._stage, error) from error

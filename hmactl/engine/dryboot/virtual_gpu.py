@@ -36,7 +36,7 @@ def install(gpu: Gpu) -> list[str]:
     real_gpu = torch.cuda.is_available()
     replaced = absent.stand_in()
     if torch.version.cuda is None:
-        torch.version.cuda = "13.0"  # type: ignore[assignment]
+        torch.version.cuda = "13.0"
     _believe_in_cuda_build()
     if not real_gpu:
         _triton_driver(gpu)
@@ -123,8 +123,7 @@ class _Idle:
     def __enter__(self) -> "_Idle":
         return self
 
-    def __exit__(self, *_exc: object) -> bool:
-        return False
+    def __exit__(self, *_exc: object) -> None: ...
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -142,9 +141,9 @@ def _streams_and_events(gpu: Gpu) -> None:
         setattr(torch.cuda, name, lambda *_args: _Idle())
     for name in ("synchronize", "set_device", "empty_cache"):
         setattr(torch.cuda, name, lambda *_args: None)
-    torch.cuda.graph_pool_handle = lambda: (0, 0)  # type: ignore[assignment, return-value]
-    torch.Stream = _Idle  # type: ignore[assignment, misc]
-    torch.Event = _Idle  # type: ignore[assignment, misc]
+    torch.cuda.graph_pool_handle = lambda: (0, 0)
+    torch.Stream = _Idle
+    torch.Event = _Idle
     accelerator: Any = torch.accelerator
     accelerator.current_device_index = lambda: 0
     accelerator.device_count = lambda: gpu.count
@@ -187,7 +186,7 @@ def _platform(gpu: Gpu) -> None:
     from vllm.platforms.interface import DeviceCapability
 
     # Parameter names are vLLM's: callers pass them by keyword.
-    class VirtualCudaPlatform(cuda.CudaPlatformBase):  # type: ignore[misc]
+    class VirtualCudaPlatform(cuda.CudaPlatformBase):
         @classmethod
         def get_device_capability(cls, device_id: int = 0) -> Any:  # noqa: ARG003
             return DeviceCapability(*gpu.capability)

@@ -1,0 +1,42 @@
+"""What the connectors of vLLM's registry are for."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+_ANY_PURPOSE = ("offload", "transfer")
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectorFacts:
+    """``purpose``: offload, transfer, debug or special; ``what`` completes "this is ..."."""
+
+    name: str
+    purpose: str
+    what: str
+
+
+def connector_facts(name: str) -> ConnectorFacts | None:
+    """What is known about a connector by its registry name."""
+    return _by_name().get(name)
+
+
+def alternatives(connector: str | None, candidates: Iterable[str]) -> tuple[ConnectorFacts, ...]:
+    """Those candidates that do the same job as ``connector``, the most likely choice first.
+
+    For a connector that the catalogue does not know, any that offloads or transfers.
+    """
+    known = None if connector is None else connector_facts(connector)
+    purposes = (known.purpose,) if known and known.purpose in _ANY_PURPOSE else _ANY_PURPOSE
+    wanted = set(candidates) - {connector}
+    return tuple(
+        facts for facts in _by_name().values() if facts.name in wanted and facts.purpose in purposes
+    )
+
+
+@cache
+def _by_name() -> dict[str, ConnectorFacts]:
+    data = json.loads(files(__package__).joinpath("data/connectors.json").read_text("utf-8"))
+    return {name: ConnectorFacts(name, **facts) for name, facts in data["connectors"].items()}

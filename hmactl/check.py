@@ -1,0 +1,193 @@
+"""From a profile document to findings and a verdict: the pipe that check and serve share."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hmactl.catalogue.gpus import DEFAULT_GPU, Gpu, UnknownGpuError, find_gpu
+from hmactl.deployment.command import flag_arguments, serve_environment
+from hmactl.deployment.deployment import Deployment
+from hmactl.deployment.setting import COMMAND_LINE
+from hmactl.engine.answer import Answer
+from hmactl.engine.ask import Question, ask
+from hmactl.engine.child import DryBootFailedError, Limits
+from hmactl.engine.find import Engine
+from hmactl.engine.model_config import ModelConfig, ModelConfigError, model_config
+from hmactl.facts.facts import Facts
+from hmactl.facts.memory import KvMemory, kv_memory
+from hmactl.finding import Finding, Severity
+from hmactl.rules.case import Case
+from hmactl.rules.catalogue import RULES
+from hmactl.rules.eng import eng002_no_model_config, eng003_unknown_gpu
+from hmactl.sources.profile import ProfileDocument
+from hmactl.verdict.situation import verdict_of
+from hmactl.verdict.verdict import Decision, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the caller wants of a check.
+
+    ``gpu`` and ``kv_cache_memory`` (bytes per GPU) win over the profile's target. ``extra`` are
+    further ``vllm serve`` arguments. ``environment`` is the caller's, which the engine inherits;
+    relative model paths are relative to ``directory``. ``host_memory`` is this machine's, in bytes.
+    """
+
+    environment: Mapping[str, str]
+    directory: Path
+    gpu: str | None = None
+    kv_cache_memory: int | None = None
+    offline: bool = False
+    extra: tuple[str, ...] = ()
+    limits: Limits = field(default_factory=Limits)
+    host_memory: int = 0
+    on_stage: Callable[[str], None] = lambda _stage: None
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """The outcome for one document. ``failure`` says why the engine could not be asked."""
+
+    source: str
+    deployment: Deployment | None
+    verdict: Verdict
+    findings: tuple[Finding, ...]
+    facts: Facts | None = None
+    failure: str | None = None
+
+    @property
+    def launchable(self) -> bool:
+        """Nothing forbids a start: no error, and an explicit HMA flag to start with."""
+        errors = any(f.severity is Severity.ERROR for f in self.findings)
+        return self.verdict.flag is not None and not errors and self.failure is None
+
+
+def check_document(document: ProfileDocument, engine: Engine | None, options: Options) -> Checked:
+    """Ask the engine about one document of a profile and judge the answer.
+
+    With findings of the profile itself only its flags and keys are checked, so that everything
+    is reported at once and no plan is made of a half-read deployment.
+    """
+    if document.deployment is None:
+        return _unknown(document, "the profile names no deployment")
+    if engine is None:
+        return _unknown(document, "there is no engine to ask", failed=True)
+    deployment = document.deployment
+    try:
+        gpu = find_gpu(options.gpu or deployment.target.gpu or DEFAULT_GPU)
+    except UnknownGpuError as error:
+        origin = COMMAND_LINE if options.gpu else deployment.target.gpu_origin
+        return _unknown(document, str(error), finding=eng003_unknown_gpu.finding(error, origin))
+    broken = any(f.severity is Severity.ERROR for f in document.findings)
+    try:
+        facts = _ask(deployment, engine, options, gpu, arguments_only=broken)
+    except ModelConfigError as error:
+        finding = eng002_no_model_config.finding(error, error.fix, deployment.model.origin)
+        return _unknown(document, str(error), finding=finding)
+    except DryBootFailedError as error:
+        return _unknown(document, _failure(error), failed=True)
+    verdict = verdict_of(facts)
+    if facts.answer.error is None and facts.answer.plan is None:
+        verdict = Verdict(Decision.UNKNOWN, None, None, "the profile has errors: no plan was made")
+    case = Case(facts, verdict)
+    found = [*document.findings, *(f for rule in RULES for f in rule.check(case))]
+    return Checked(document.source, deployment, verdict, _sorted(found), facts)
+
+
+def _ask(
+    deployment: Deployment,
+    engine: Engine,
+    options: Options,
+    gpu: Gpu | None,
+    *,
+    arguments_only: bool,
+) -> Facts:
+    memory: list[KvMemory] = []
+
+    def size(answer: Answer) -> KvMemory:
+        if answer.config is None:
+            raise ValueError("the dry boot asked for memory before it had a configuration")
+        given = options.kv_cache_memory or deployment.target.kv_cache_memory
+        memory.append(kv_memory(given, answer.config, answer.weights, gpu, options.host_memory))
+        return memory[0]
+
+    def question(model: ModelConfig | None) -> Question:
+        return Question(
+            model=str(deployment.model.value),
+            model_directory=None if model is None else model.directory,
+            flags=_flags(deployment),
+            extra=options.extra,
+            gpu=gpu,
+            gpus=_world_size(deployment),
+            environment={**options.environment, **serve_environment(deployment)},
+            lmcache_keys=tuple(setting.name for setting in deployment.lmcache),
+            arguments_only=arguments_only,
+        )
+
+    def answer_to(asked: Question) -> Answer:
+        return ask(engine, asked, options.limits, on_stage=options.on_stage, size_memory=size)
+
+    if arguments_only:
+        return Facts(deployment, answer_to(question(None)), None, gpu, None)
+    revision = deployment.vllm_setting("revision")
+    with model_config(
+        str(deployment.model.value),
+        options.environment,
+        base=options.directory,
+        revision=None if revision is None else str(revision.value),
+        offline=options.offline,
+    ) as model:
+        answer = answer_to(question(model))
+    return Facts(deployment, answer, model, gpu, memory[0] if memory else None)
+
+
+def _flags(deployment: Deployment) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    flags = [(s.name, tuple(flag_arguments(s.name, s.value))) for s in deployment.vllm]
+    if deployment.connector is not None:
+        config = deployment.connector.kv_transfer_config()
+        flags.append(("kv-transfer-config", tuple(flag_arguments("kv-transfer-config", config))))
+    return tuple(flags)
+
+
+def _world_size(deployment: Deployment) -> int:
+    # A virtual machine must have as many GPUs as the deployment wants, or vLLM would object.
+    product = 1
+    for name in ("tensor-parallel-size", "pipeline-parallel-size", "data-parallel-size"):
+        setting = deployment.vllm_setting(name)
+        if setting is not None and isinstance(setting.value, int):
+            product *= max(1, setting.value)
+    return max(product, deployment.target.gpus or 1)
+
+
+def _failure(error: DryBootFailedError) -> str:
+    last = "\n".join(error.evidence[-8:])
+    return f"the dry boot {error} while it was busy with: {error.stage}" + (
+        f"\nits last lines:\n{last}" if last else ""
+    )
+
+
+def _unknown(
+    document: ProfileDocument,
+    reason: str,
+    *,
+    finding: Finding | None = None,
+    failed: bool = False,
+) -> Checked:
+    found = [*document.findings, *([] if finding is None else [finding])]
+    verdict = Verdict(Decision.UNKNOWN, None, None, reason.partition("\n")[0])
+    return Checked(
+        document.source,
+        document.deployment,
+        verdict,
+        _sorted(found),
+        failure=reason if failed else None,
+    )
+
+
+def _sorted(findings: list[Finding]) -> tuple[Finding, ...]:
+    def key(finding: Finding) -> tuple[str, int, int, int, str]:
+        origin = finding.origin
+        place = (origin.source, origin.line or 0, origin.column or 0)
+        return (*place, finding.severity.rank, finding.id)
+
+    return tuple(sorted(findings, key=key))

@@ -1,0 +1,89 @@
+"""Read profiles and ask the engine about them: what check and serve have in common."""
+
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from hmactl.check import Checked, Options, check_document
+from hmactl.cli.terminal import progress
+from hmactl.engine.child import Limits
+from hmactl.engine.find import Engine, EngineNotFound, find_engine
+from hmactl.sources.profile import ProfileDocument, read_profile_file, read_profiles
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """The engine options of a command line."""
+
+    gpu: str | None
+    kv_cache_memory: int | None
+    python: str | None
+    offline: bool
+    timeout: float
+    memory_limit: int
+    quiet: bool
+    verbose: bool
+
+    def engine(self) -> Engine | None:
+        """The engine, or None where the interpreter has no vLLM, which is then said.
+
+        Raises click.ClickException with exit status 2 where there is no such interpreter.
+        """
+        try:
+            engine = find_engine(self.python)
+        except EngineNotFound as error:
+            raise UsageFailure(str(error)) from None
+        if not engine.has_vllm:
+            click.echo(_no_vllm(engine), err=True)
+            return None
+        return engine
+
+    def check(
+        self, document: ProfileDocument, engine: Engine | None, extra: tuple[str, ...] = ()
+    ) -> Checked:
+        """Check one document, with progress on standard error."""
+        name = document.source if document.deployment is None else document.deployment.name
+        quiet = self.quiet or engine is None or document.deployment is None
+        with progress(name, quiet=quiet, verbose=self.verbose) as on_stage:
+            options = Options(
+                environment=dict(os.environ),
+                directory=Path.cwd(),
+                gpu=self.gpu,
+                kv_cache_memory=self.kv_cache_memory,
+                offline=self.offline,
+                extra=extra,
+                limits=Limits(self.timeout, self.memory_limit),
+                host_memory=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+                on_stage=on_stage,
+            )
+            return check_document(document, engine, options)
+
+
+class UsageFailure(click.ClickException):
+    """Exit status 2: hmactl could not do its work."""
+
+    exit_code = 2
+
+
+def read_documents(paths: tuple[str, ...]) -> Iterator[ProfileDocument]:
+    """The documents of all profiles; ``-`` is standard input."""
+    for path in paths:
+        if path == "-":
+            text = sys.stdin.buffer.read().decode("utf-8", "replace")
+            yield from read_profiles("-", text)
+        else:
+            yield from read_profile_file(Path(path))
+
+
+def _no_vllm(engine: Engine) -> str:
+    return (
+        f"hmactl: {engine.python} has no vLLM, so no plan and no verdict can be made.\n"
+        "  install one beside hmactl: pip install 'hmactl[engine]' (CUDA) or "
+        "'hmactl[engine-cpu]' (CPU, enough to plan for any GPU),\n"
+        "  or name another interpreter with --python. Without it hmactl still reads profiles and "
+        "reports what is wrong in them."
+    )

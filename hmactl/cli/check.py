@@ -1,0 +1,51 @@
+"""``hmactl check``."""
+
+import sys
+from typing import Any
+
+import click
+
+from hmactl.cli.options import engine_options
+
+_FORMATS = ("text", "json")
+
+
+@click.command(name="check")
+@click.argument("profiles", nargs=-1, required=True, metavar="PROFILE...")
+@engine_options
+@click.option(
+    "--format", "form", type=click.Choice(_FORMATS), default="text", help="Form of the report."
+)
+@click.option(
+    "--fail-on",
+    type=click.Choice(["error", "warning", "info"]),
+    default="error",
+    show_default=True,
+    help="Exit with status 1 for findings of this severity or worse.",
+)
+def command(profiles: tuple[str, ...], form: str, fail_on: str, color: str, **asking: Any) -> None:
+    """Say whether a deployment will come up, and what it costs if HMA is off.
+
+    Asks the installed vLLM itself: its own start-up as far as the KV cache plan, without a GPU and
+    without weights. PROFILE is a profile file, or - for standard input.
+    """
+    from hmactl.cli.asking import Asking, read_documents
+    from hmactl.cli.terminal import styler
+    from hmactl.finding import Severity
+    from hmactl.report.build import build_report
+    from hmactl.report.json_form import render_json
+    from hmactl.report.text import render_text
+
+    how = Asking(**asking)
+    engine = how.engine()
+    checked = [how.check(document, engine) for document in read_documents(profiles)]
+    report = build_report(checked)
+    if form == "json":
+        click.echo(render_json(report))
+    else:
+        click.echo(render_text(report, styler(color), verbose=how.verbose))
+    threshold = Severity(fail_on).rank
+    worst = min((f.severity.rank for one in checked for f in one.findings), default=99)
+    if any(one.failure is not None for one in checked):
+        sys.exit(2)
+    sys.exit(1 if worst <= threshold else 0)

@@ -1,0 +1,83 @@
+"""``hmactl serve``."""
+
+import os
+import sys
+from typing import Any, NoReturn
+
+import click
+
+from hmactl.cli.options import engine_options
+
+
+@click.command(
+    name="serve",
+    context_settings={"ignore_unknown_options": False, "allow_interspersed_args": True},
+)
+@click.argument("profile", metavar="PROFILE")
+@click.argument("extra", nargs=-1, type=click.UNPROCESSED, metavar="[-- VLLM_ARG...]")
+@engine_options
+@click.option(
+    "--dry-run", is_flag=True, help="Print the environment and command, and start nothing."
+)
+@click.option("--force", metavar="REASON", help="Launch in spite of errors; the reason is logged.")
+def command(
+    profile: str,
+    extra: tuple[str, ...],
+    dry_run: bool,
+    force: str | None,
+    color: str,
+    **asking: Any,
+) -> None:
+    """Check a deployment, then replace this process by `vllm serve`.
+
+    The decision about HMA is written as an explicit flag, so what was checked is what runs. What
+    comes after -- goes to `vllm serve` as it is. A refused deployment is not launched.
+    """
+    from hmactl.cli.asking import Asking, UsageFailure, read_documents
+    from hmactl.cli.terminal import styler
+    from hmactl.launch.launch import HMA_FLAGS, execute, plan_launch, shell_form
+    from hmactl.report.build import build_report
+    from hmactl.report.summary import render_summary
+
+    if force is not None and not force.strip():
+        raise click.BadParameter("the reason is empty", param_hint="--force")
+    flags = sorted(HMA_FLAGS.intersection(argument.partition("=")[0] for argument in extra))
+    if flags:
+        raise click.UsageError(
+            f"{flags[0]} is hmactl's decision: set `hma:` in the profile instead"
+        )
+    documents = list(read_documents((profile,)))
+    if len(documents) != 1:
+        raise UsageFailure(
+            f"{profile} holds {len(documents)} deployments; `serve` starts one: split the file"
+        )
+    how = Asking(**asking)
+    engine = how.engine()
+    checked = how.check(documents[0], engine, extra)
+    click.echo(render_summary(build_report([checked]), styler(color, to_stderr=True)), err=True)
+    if engine is None or checked.deployment is None:
+        sys.exit(2 if checked.deployment is not None else 1)
+    if checked.deployment.lmcache_server is not None and checked.deployment.lmcache_server.start:
+        raise UsageFailure(
+            "`lmcache_server.start: true`: this version of hmactl does not start the LMCache "
+            "server; start it yourself and set `start: false`"
+        )
+    if not checked.launchable:
+        if force is None:
+            click.echo("hmactl: not launched; --force REASON launches it all the same", err=True)
+            sys.exit(2 if checked.failure is not None else 1)
+        click.echo(f"hmactl: launched in spite of the above, because: {force}", err=True)
+    environment = dict(os.environ)
+    launch = plan_launch(checked.deployment, engine, checked.verdict.flag, extra, environment)
+    if dry_run:
+        click.echo(shell_form(launch))
+        return
+    try:
+        _become(execute, launch, environment)
+    except OSError as error:
+        raise UsageFailure(f"{launch.argv[0]} cannot be started: {error.strerror}") from None
+
+
+def _become(execute: Any, launch: Any, environment: dict[str, str]) -> NoReturn:
+    execute(launch, environment)
+    raise AssertionError("exec returned")

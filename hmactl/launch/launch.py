@@ -1,0 +1,89 @@
+"""What ``hmactl serve`` starts: the server's argv and the variables that are added for it."""
+
+import os
+import shlex
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NoReturn
+
+from hmactl.deployment.command import serve_arguments, serve_environment
+from hmactl.deployment.deployment import Deployment
+from hmactl.engine.bridge_environment import bridge_environment
+from hmactl.engine.find import Engine
+from hmactl.report.redact import HIDDEN, is_secret_name, redact
+
+HMA_FLAGS = frozenset(
+    f"{prefix}-hybrid-kv-cache-manager" for prefix in ("--disable", "--no-disable", "--enable")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A server to start. ``added`` are the variables on top of the caller's environment."""
+
+    argv: tuple[str, ...]
+    added: Mapping[str, str]
+
+
+def plan_launch(
+    deployment: Deployment,
+    engine: Engine,
+    flag: str | None,
+    extra: Sequence[str],
+    environment: Mapping[str, str],
+) -> Launch:
+    """The launch of a deployment with the explicit HMA ``flag`` of its verdict.
+
+    ``extra`` arguments come before the flag, so nothing after it can undo what was checked.
+    """
+    if engine.vllm_script is not None:
+        program = [str(engine.vllm_script)]
+    else:
+        program = [str(engine.python), "-m", "vllm.entrypoints.cli.main"]
+    decision = [] if flag is None else [flag]
+    added = serve_environment(deployment)
+    added |= bridge_environment(engine, {**environment, **added})
+    return Launch((*program, "serve", *serve_arguments(deployment), *extra, *decision), added)
+
+
+def shell_form(launch: Launch) -> str:
+    """The launch as a shell command that can be pasted, with secrets hidden."""
+    words = [_variable(name, value) for name, value in launch.added.items()]
+    lines = ["env", *words] if words else []
+    return " \\\n  ".join([*lines, *_argument_lines(launch.argv)])
+
+
+def execute(launch: Launch, environment: Mapping[str, str]) -> NoReturn:
+    """Become the server: same process, so signals and exit status are its own.
+
+    Raises OSError where the program cannot be started.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # A shell that starts jobs in the background leaves SIGINT ignored, and exec would keep that.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    os.execve(  # noqa: S606 - no shell is the point
+        launch.argv[0], list(launch.argv), {**environment, **launch.added}
+    )
+
+
+def _variable(name: str, value: str) -> str:
+    shown = HIDDEN if is_secret_name(name) else redact(value)
+    return f"{name}={shlex.quote(shown)}"
+
+
+def _argument_lines(argv: Sequence[str]) -> list[str]:
+    serve = argv.index("serve") + 2
+    lines = [shlex.join(argv[:serve])]
+    secret = False
+    for argument in argv[serve:]:
+        if argument.startswith("--"):
+            name, equals, _value = argument.partition("=")
+            secret = is_secret_name(name)
+            shown = f"{name}={HIDDEN}" if secret and equals else redact(argument)
+            lines.append(shlex.quote(shown) if not secret else shown)
+        else:
+            lines[-1] += " " + (HIDDEN if secret else shlex.quote(redact(argument)))
+    return lines

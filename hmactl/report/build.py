@@ -1,0 +1,130 @@
+"""From checked deployments to the report that every renderer prints."""
+
+from collections.abc import Sequence
+
+from hmactl.check import Checked
+from hmactl.deployment.policy import HmaPolicy
+from hmactl.engine.answer import ConnectorAnswer, Plan
+from hmactl.facts.facts import Facts
+from hmactl.finding import Finding, Severity
+from hmactl.report.model import (
+    ConnectorReport,
+    DeploymentReport,
+    EngineReport,
+    FindingReport,
+    ModelReport,
+    PlanReport,
+    PlanSide,
+    Report,
+    Summary,
+    VerdictReport,
+)
+from hmactl.report.redact import redact
+
+
+def build_report(checked: Sequence[Checked]) -> Report:
+    """The report on all deployments of one call, in the order given."""
+    findings = [f for one in checked for f in one.findings]
+    return Report(
+        deployments=tuple(map(_deployment, checked)),
+        summary=Summary(
+            errors=_count(findings, Severity.ERROR),
+            warnings=_count(findings, Severity.WARNING),
+            infos=_count(findings, Severity.INFO),
+            suppressed=0,
+        ),
+    )
+
+
+def _count(findings: Sequence[Finding], severity: Severity) -> int:
+    return sum(finding.severity is severity for finding in findings)
+
+
+def _deployment(one: Checked) -> DeploymentReport:
+    facts, deployment = one.facts, one.deployment
+    answer = None if facts is None else facts.answer
+    missing = [] if answer is None else list(answer.missing)
+    if one.failure is not None:
+        missing.append(one.failure)
+    return DeploymentReport(
+        source=one.source,
+        name=one.source if deployment is None else deployment.name,
+        model=None if deployment is None else str(deployment.model.value),
+        model_source=_model(facts),
+        engine=_engine(facts),
+        config=None if answer is None else answer.config,
+        connector=None if answer is None else _connector(answer.connector),
+        verdict=VerdictReport(
+            policy=HmaPolicy.AUTO if deployment is None else deployment.hma,
+            decision=one.verdict.decision,
+            engine_default=one.verdict.engine_default,
+            flag=one.verdict.flag,
+            reason=one.verdict.reason,
+        ),
+        plan=_plan(facts),
+        findings=tuple(map(_finding, one.findings)),
+        engine_warnings=() if answer is None else answer.warnings,
+        missing=tuple(map(redact, missing)),
+    )
+
+
+def _model(facts: Facts | None) -> ModelReport | None:
+    if facts is None or facts.model is None:
+        return None
+    model = facts.model
+    return ModelReport(origin=model.origin, detail=model.detail, as_of=model.as_of)
+
+
+def _engine(facts: Facts | None) -> EngineReport | None:
+    if facts is None:
+        return None
+    return EngineReport(
+        **facts.answer.versions.model_dump(),
+        origin="dry-boot",
+        gpu="cpu" if facts.gpu is None else facts.gpu.name,
+        stand_ins=facts.answer.stand_ins,
+    )
+
+
+def _connector(connector: ConnectorAnswer | None) -> ConnectorReport | None:
+    if connector is None:
+        return None
+    return ConnectorReport.model_validate(connector.model_dump())
+
+
+def _plan(facts: Facts | None) -> PlanReport | None:
+    if facts is None or facts.answer.plan is None or facts.memory is None:
+        return None
+    answer, memory = facts.answer, facts.memory
+    return PlanReport(
+        kv_cache_memory_bytes=memory.smallest,
+        kv_cache_memory_bytes_low=memory.smallest_low,
+        memory_origin=memory.origin,
+        weights_bytes_per_rank=answer.weights,
+        layers=answer.layers[0] if answer.layers else (),
+        layers_per_stage=answer.layers,
+        attention_backends=answer.attention_backends,
+        hma_on=_side(facts.answer.plan.hma_on),
+        hma_off=_side(facts.answer.plan.hma_off),
+    )
+
+
+def _side(plan: Plan) -> PlanSide:
+    return PlanSide(
+        **plan.model_dump(exclude={"error", "groups"}),
+        groups=plan.groups,
+        error=None if plan.error is None else plan.error.message,
+    )
+
+
+def _finding(finding: Finding) -> FindingReport:
+    return FindingReport(
+        id=finding.id,
+        severity=finding.severity,
+        message=redact(finding.message),
+        consequence=redact(finding.consequence),
+        fix=redact(finding.fix),
+        path=finding.origin.source,
+        line=finding.origin.line,
+        column=finding.origin.column,
+    )

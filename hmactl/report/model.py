@@ -1,0 +1,153 @@
+"""The report as published: ``hmactl schema report`` prints its JSON Schema."""
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from hmactl.deployment.policy import HmaPolicy
+from hmactl.engine.answer import EngineConfig, Group, LayerKind, LogLine
+from hmactl.engine.model_config import ModelOrigin
+from hmactl.facts.memory import MemoryOrigin
+from hmactl.finding import Severity
+from hmactl.verdict.verdict import Decision, EngineDefault
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, populate_by_name=True, serialize_by_alias=True)
+
+
+class EngineReport(_Frozen):
+    """The engine that answered. ``gpu`` is the name as its driver reports it, or "cpu"."""
+
+    vllm: str
+    lmcache: str | None
+    torch: str
+    transformers: str | None
+    python: str
+    python_path: str
+    vllm_path: str
+    origin: Literal["dry-boot", "catalogue"]
+    gpu: str
+    stand_ins: tuple[str, ...] = Field(
+        description="compiled extensions that this build lacks and that were stood in for"
+    )
+
+
+class ModelReport(_Frozen):
+    """Who said what the model looks like; ``as_of`` is the date of a catalogue answer."""
+
+    origin: ModelOrigin
+    detail: str
+    as_of: str | None
+
+
+class ConnectorReport(_Frozen):
+    """The connector class that really loads; ``supports_hma`` null: it does not load here."""
+
+    name: str
+    role: str
+    module: str | None
+    class_: str | None = Field(alias="class")
+    file: str | None
+    supports_hma: bool | None
+    error: str | None
+    children: "tuple[ConnectorReport, ...]"
+
+
+class VerdictReport(_Frozen):
+    """The decision about HMA and the explicit vLLM flag that carries it out."""
+
+    policy: HmaPolicy
+    decision: Decision
+    engine_default: EngineDefault | None
+    flag: str | None
+    reason: str
+
+
+class PlanSide(_Frozen):
+    """The plan with HMA on or off. ``error`` is vLLM's own refusal.
+
+    ``bytes_per_request``: KV cache bytes that one request of max_model_len needs on a rank;
+    ``groups`` are known even where memory is short.
+    """
+
+    num_blocks: int | None
+    tokens: int | None
+    max_concurrency: float | None
+    block_size: int | None
+    max_model_len: int | None
+    bytes_per_request: int | None
+    groups: tuple[Group, ...]
+    error: str | None
+
+
+class PlanReport(_Frozen):
+    """Both plans for the same KV cache memory per rank, in bytes.
+
+    Where ``memory_origin`` is "estimated", ``kv_cache_memory_bytes`` is what is left before
+    activations, and ``kv_cache_memory_bytes_low`` after a generous allowance for them.
+    """
+
+    kv_cache_memory_bytes: int
+    kv_cache_memory_bytes_low: int
+    memory_origin: MemoryOrigin
+    weights_bytes_per_rank: tuple[int, ...]
+    layers: tuple[LayerKind, ...]
+    layers_per_stage: tuple[tuple[LayerKind, ...], ...]
+    attention_backends: tuple[str, ...]
+    hma_on: PlanSide
+    hma_off: PlanSide
+
+
+class FindingReport(_Frozen):
+    """A finding; ``line`` and ``column`` are 1-based, null where the origin is no file."""
+
+    id: str
+    severity: Severity
+    message: str
+    consequence: str
+    fix: str
+    path: str
+    line: int | None
+    column: int | None
+    suppressed: bool = False
+
+
+class DeploymentReport(_Frozen):
+    """One deployment. Parts that could not be learnt are null; ``missing`` says why."""
+
+    source: str
+    name: str
+    model: str | None
+    model_source: ModelReport | None
+    engine: EngineReport | None
+    config: EngineConfig | None
+    connector: ConnectorReport | None
+    verdict: VerdictReport
+    plan: PlanReport | None
+    findings: tuple[FindingReport, ...]
+    engine_warnings: tuple[LogLine, ...]
+    missing: tuple[str, ...]
+
+
+class Summary(_Frozen):
+    """Findings counted over all deployments."""
+
+    errors: int
+    warnings: int
+    infos: int
+    suppressed: int
+
+
+class Report(_Frozen):
+    """What `hmactl check --format json` prints."""
+
+    schema_: Literal["hmactl-report/1"] = Field("hmactl-report/1", alias="schema")
+    deployments: tuple[DeploymentReport, ...]
+    summary: Summary
+
+
+def report_schema() -> dict[str, Any]:
+    """The JSON Schema of a report."""
+    schema = Report.model_json_schema(mode="serialization")
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema"} | schema

@@ -1,0 +1,37 @@
+"""Keep secrets out of everything that is printed."""
+
+import re
+
+HIDDEN = "***"
+
+# vLLM itself redacts api_key and hf_token; the rest are the usual words for secrets.
+_SECRET_NAME = re.compile(
+    r"(?:^|[_\-.])(?:api[_\-]?keys?|token|secrets?|password|passwd|credentials?|access[_\-]?key)"
+    r"(?:$|[_\-.])",
+    re.IGNORECASE,
+)
+_URL_PASSWORD = re.compile(r"(?P<before>[a-z][a-z0-9+.\-]*://[^\s/:@]*):[^\s/@]+@", re.IGNORECASE)
+_ASSIGNED = re.compile(
+    r"(?P<name>[\w\-.]*(?:api[_\-]?key|token|secret|password|passwd|credential)[\w\-.]*)"
+    r"(?P<between>[\"']?\s*[=:]\s*[\"']?)(?P<value>[^\s\"',}]+)",
+    re.IGNORECASE,
+)
+_BARE_TOKEN = re.compile(r"\b(?:hf|sk|ghp)_[A-Za-z0-9]{16,}\b")
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a flag, variable or key of that name holds a secret."""
+    return _SECRET_NAME.search(name) is not None
+
+
+def redact(text: str) -> str:
+    """The text with passwords in addresses, assigned secrets and well-known tokens hidden."""
+    text = _URL_PASSWORD.sub(rf"\g<before>:{HIDDEN}@", text)
+    text = _ASSIGNED.sub(_assignment, text)
+    return _BARE_TOKEN.sub(HIDDEN, text)
+
+
+def _assignment(match: re.Match[str]) -> str:
+    if not is_secret_name(match["name"]):
+        return match[0]
+    return f"{match['name']}{match['between']}{HIDDEN}"

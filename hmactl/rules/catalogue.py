@@ -1,0 +1,33 @@
+"""Every rule, in the order of their ids."""
+
+from hmactl.rules.case import Rule
+from hmactl.rules.cli import cli001_unknown_flag, cli002_bad_value
+from hmactl.rules.con import con001_unknown, con002_does_not_load
+from hmactl.rules.eng import eng001_refused
+from hmactl.rules.hma import (
+    hma001_disabled,
+    hma002_cannot_unify,
+    hma003_keep_impossible,
+    hma004_disable_impossible,
+    hma005_engine_disables,
+)
+from hmactl.rules.lmc import lmc001_unknown_key, lmc002_unreadable_value, lmc003_dead_settings
+from hmactl.rules.mem import mem001_does_not_fit, mem002_may_not_fit
+
+RULES: tuple[Rule, ...] = (
+    cli001_unknown_flag,
+    cli002_bad_value,
+    con001_unknown,
+    con002_does_not_load,
+    eng001_refused,
+    hma001_disabled,
+    hma002_cannot_unify,
+    hma003_keep_impossible,
+    hma004_disable_impossible,
+    hma005_engine_disables,
+    lmc001_unknown_key,
+    lmc002_unreadable_value,
+    lmc003_dead_settings,
+    mem001_does_not_fit,
+    mem002_may_not_fit,
+)

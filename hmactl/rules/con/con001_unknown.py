@@ -1,0 +1,49 @@
+"""The connector is not one that this vLLM knows.
+
+What: the name is not in vLLM's registry of connectors and no module path is given.
+
+Why: vLLM ends at start-up with "Unsupported connector type".
+
+Failing example: `connector: LMCacheConectorV1`.
+
+Passing example: `connector: LMCacheConnectorV1`.
+
+Since: 0.1.0.
+"""
+
+import difflib
+from collections.abc import Iterator
+
+from hmactl.deployment.deployment import Connector
+from hmactl.finding import Finding, Severity
+from hmactl.rules.case import Case
+
+ID = "CON001"
+SEVERITY = Severity.ERROR
+
+
+def check(case: Case) -> Iterator[Finding]:
+    """One finding for each connector, children included, that the registry does not have."""
+    registered = case.facts.answer.connectors
+    if case.facts.connector is None or not registered:
+        return
+    for connector in _with_children(case.facts.connector):
+        if connector.module_path or connector.name in registered:
+            continue
+        close = difflib.get_close_matches(connector.name, registered, n=3, cutoff=0.6)
+        yield Finding(
+            ID,
+            SEVERITY,
+            f"vLLM {case.facts.answer.versions.vllm} has no connector `{connector.name}`",
+            "vLLM ends at start-up",
+            f"similar connectors exist: {', '.join(close)}"
+            if close
+            else f"use one of {', '.join(registered)}, or give its `module_path`",
+            connector.origin,
+        )
+
+
+def _with_children(connector: Connector) -> Iterator[Connector]:
+    yield connector
+    for child in connector.children:
+        yield from _with_children(child)

@@ -1,0 +1,51 @@
+"""vLLM itself refuses the deployment.
+
+What: the installed vLLM raises an error while it makes its configuration or builds the model. The
+message is vLLM's own.
+
+Why: a real start ends at the same place; the finding says how far it would have come.
+
+Failing example: `max-model-len: 9999999` for a model with 131,072 positions.
+
+Passing example: a length that the model has positions for.
+
+Since: 0.1.0.
+"""
+
+from collections.abc import Iterator
+
+from hmactl.finding import Finding, Severity
+from hmactl.rules.case import Case
+from hmactl.rules.con import con001_unknown
+from hmactl.verdict.situation import first_line
+
+ID = "ENG001"
+SEVERITY = Severity.ERROR
+
+_WHEN = {
+    "arguments": "a real start ends with a usage error",
+    "config": "a real start ends within the first minute, before weights are loaded",
+    "model": "a real start ends when the model is built, before weights are loaded",
+}
+
+
+def check(case: Case) -> Iterator[Finding]:
+    """One finding in the engine's own words, unless another rule says the same better."""
+    answer = case.facts.answer
+    error = answer.error
+    if error is None or any(con001_unknown.check(case)):
+        return
+    evidence = next(
+        (line.message for line in reversed(answer.warnings) if line.level == "error"), None
+    )
+    message = first_line(error.message)
+    if evidence is not None and "check the logs" in error.message.lower():
+        message = f"{message} ({evidence.strip().splitlines()[-1]})"
+    yield Finding(
+        ID,
+        SEVERITY,
+        f"vLLM {answer.versions.vllm} refuses the deployment: {message}",
+        _WHEN.get(error.stage, "a real start ends at the same place"),
+        "change what the message names",
+        case.facts.deployment.model.origin,
+    )

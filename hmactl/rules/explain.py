@@ -1,0 +1,33 @@
+"""The text about every finding, from the modules that make them."""
+
+import inspect
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
+
+from hmactl.rules.catalogue import RULES
+from hmactl.rules.eng import eng002_no_model_config, eng003_unknown_gpu
+
+_FOUND_ELSEWHERE: tuple[ModuleType, ...] = (eng002_no_model_config, eng003_unknown_gpu)
+
+
+def documented() -> Iterator[tuple[str, str]]:
+    """Id and title of every finding, in the order of their ids."""
+    for module in _modules():
+        yield module.ID, _text(module).partition("\n")[0]
+
+
+def explain(identifier: str) -> str | None:
+    """What that finding means, its severity, examples and since when; None for an unknown id."""
+    for module in _modules():
+        if identifier.upper() == module.ID:
+            return f"{module.ID} ({module.SEVERITY})\n\n{_text(module)}"
+    return None
+
+
+def _modules() -> list[Any]:
+    return sorted((*RULES, *_FOUND_ELSEWHERE), key=lambda module: module.ID)
+
+
+def _text(module: Any) -> str:
+    return inspect.cleandoc(module.__doc__ or "")

@@ -1,0 +1,87 @@
+"""Whether and when one request fits: shared by the rules about KV cache memory."""
+
+import math
+import re
+
+from hmactl.deployment.size import format_gib
+from hmactl.engine.answer import Plan
+from hmactl.facts.memory import MemoryOrigin
+from hmactl.rules.case import Case
+from hmactl.verdict.verdict import HMA_OFF
+
+_LONGEST = re.compile(r"estimated maximum model length is (\d+)")
+
+
+def chosen_plan(case: Case) -> Plan | None:
+    """The plan that the verdict's flag selects."""
+    plan = case.facts.answer.plan
+    if plan is None or case.verdict.flag is None:
+        return None
+    return plan.hma_off if case.verdict.flag == HMA_OFF else plan.hma_on
+
+
+def longest_length(plan: Plan) -> int | None:
+    """The longest max-model-len that fits, in tokens, as the engine itself estimates it."""
+    if plan.error is None or (found := _LONGEST.search(plan.error.message)) is None:
+        return None
+    return int(found[1])
+
+
+def shortage(case: Case, plan: Plan) -> str:
+    """What is needed and what is there."""
+    config, memory = case.facts.answer.config, case.facts.memory
+    if config is None or memory is None or plan.bytes_per_request is None:
+        return "not enough KV cache memory"
+    hma = "off" if case.verdict.flag == HMA_OFF else "on"
+    left = (
+        f"about {format_gib(memory.smallest)} are left (estimate, before activations)"
+        if memory.origin is MemoryOrigin.ESTIMATED
+        else f"there are {format_gib(memory.smallest)}"
+    )
+    return (
+        f"with HMA {hma} one request of {config.max_model_len:,} tokens needs "
+        f"{format_gib(plan.bytes_per_request)} of KV cache, and {left}"
+    )
+
+
+def remedies(case: Case, plan: Plan) -> str:
+    """The longest length that fits, the utilisation that would do, and what HMA on would change."""
+    options = []
+    longest = longest_length(plan)
+    if longest is not None:
+        options.append(f"`max-model-len` up to {longest:,}")
+    if (utilisation := enough_utilisation(case, plan)) is not None:
+        options.append(f"`gpu-memory-utilization` of about {utilisation:.2f} (estimate)")
+    elif plan.bytes_per_request is not None:
+        options.append(f"{format_gib(plan.bytes_per_request)} of KV cache memory")
+    if (better := with_hma_on(case)) is not None:
+        options.append(better)
+    return "; or ".join(options)
+
+
+def enough_utilisation(case: Case, plan: Plan) -> float | None:
+    """The share of the GPU that leaves enough for one request, rounded up to a hundredth.
+
+    None where the memory is not estimated, or where the whole GPU would not do.
+    """
+    memory, config = case.facts.memory, case.facts.answer.config
+    if memory is None or memory.total is None or config is None or plan.bytes_per_request is None:
+        return None
+    missing = plan.bytes_per_request - memory.smallest_low
+    if memory.smallest_low == 0:
+        return None
+    share = config.gpu_memory_utilization + missing / memory.total
+    rounded = math.ceil(share * 100) / 100
+    return rounded if rounded < 1 else None
+
+
+def with_hma_on(case: Case) -> str | None:
+    """What a connector that keeps HMA on would change; None where HMA is on already."""
+    plan = case.facts.answer.plan
+    others = case.hma_alternatives()
+    if plan is None or case.verdict.flag != HMA_OFF or not others or plan.hma_on.tokens is None:
+        return None
+    return (
+        f"{others[0].name}, which keeps HMA on: about {plan.hma_on.tokens:,} tokens fit then "
+        "into the same memory"
+    )

@@ -1,0 +1,43 @@
+"""One request of maximum length may not fit into the KV cache.
+
+What: the memory that is left for KV cache is estimated as a range, because the peak of the
+engine's activations is only known when it has run. One request of `max-model-len` tokens fits at
+the upper end of that range and not at the lower end.
+
+Why: if it does not fit, vLLM ends after it has loaded the weights.
+
+Failing example: a `gpu-memory-utilization` that leaves just enough.
+
+Passing example: `kv-cache-memory-bytes`, which is exact, or a larger utilisation.
+
+Since: 0.1.0.
+"""
+
+from collections.abc import Iterator
+
+from hmactl.deployment.size import format_gib
+from hmactl.finding import Finding, Severity
+from hmactl.rules.case import Case
+from hmactl.rules.mem.fit import chosen_plan, remedies
+
+ID = "MEM002"
+SEVERITY = Severity.WARNING
+
+
+def check(case: Case) -> Iterator[Finding]:
+    """One finding where the estimate leaves open whether one request fits."""
+    plan, memory = chosen_plan(case), case.facts.memory
+    if plan is None or memory is None or plan.error or plan.bytes_per_request is None:
+        return
+    if plan.bytes_per_request <= memory.smallest_low:
+        return
+    yield Finding(
+        ID,
+        SEVERITY,
+        f"may not start: one request of maximum length needs "
+        f"{format_gib(plan.bytes_per_request)} of KV cache, and between "
+        f"{format_gib(memory.smallest_low)} and {format_gib(memory.smallest)} are left (estimate)",
+        "if the engine's activations take more than is to spare, it ends after loading the weights",
+        remedies(case, plan),
+        case.flag_origin("max-model-len"),
+    )

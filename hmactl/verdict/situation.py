@@ -1,0 +1,71 @@
+"""From the engine's answer to the situation that the decision is about."""
+
+from hmactl.engine.answer import Answer, ConnectorAnswer, HmaState, Plan
+from hmactl.facts.facts import Facts
+from hmactl.verdict.decide import Possibility, Situation, decide
+from hmactl.verdict.verdict import Decision, EngineDefault, Verdict
+
+
+def verdict_of(facts: Facts) -> Verdict:
+    """The verdict on a deployment whose dry boot was answered.
+
+    Where the engine refused before its plan, that is the verdict.
+    """
+    answer = facts.answer
+    if answer.error is not None:
+        return Verdict(
+            Decision.REFUSE,
+            EngineDefault.FAILS,
+            None,
+            f"vLLM refuses the deployment: {first_line(answer.error.message)}",
+        )
+    if answer.plan is None or answer.hma is None:
+        return Verdict(Decision.UNKNOWN, None, None, "vLLM was not asked for its plan")
+    connector = answer.connector
+    return decide(
+        Situation(
+            policy=facts.deployment.hma,
+            connector=None if connector is None else connector.name,
+            supports_hma=None if connector is None else connector.supports_hma,
+            groups=facts.groups,
+            on=_on(answer),
+            off=_possible(answer.plan.hma_off, answer.hma.explicit_off),
+            default_on=answer.hma.default.on,
+        )
+    )
+
+
+def first_line(message: str) -> str:
+    """The engine's point, without pydantic's frame around it."""
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
+    if len(lines) > 1 and "validation error" in lines[0]:
+        lines = lines[1:]
+    text = lines[0] if lines else message
+    return text.removeprefix("Value error, ").split(" [type=")[0].rstrip(". ")
+
+
+def unsupporting(connector: ConnectorAnswer) -> list[str]:
+    """The names of the connector or, for MultiConnector, of the children that lack HMA."""
+    names = [c.name for c in connector.children if not c.supports_hma]
+    return names or [connector.name]
+
+
+def _on(answer: Answer) -> Possibility:
+    if answer.plan is None or answer.hma is None:
+        return Possibility("vLLM was not asked")
+    connector = answer.connector
+    if connector is not None and connector.supports_hma is False:
+        who = " and ".join(unsupporting(connector))
+        verb = "does" if len(unsupporting(connector)) == 1 else "do"
+        inside = f" in {connector.name}" if who != connector.name else ""
+        return Possibility(f"{who}{inside} {verb} not support HMA")
+    return _possible(answer.plan.hma_on, answer.hma.explicit_on)
+
+
+def _possible(plan: Plan, state: HmaState) -> Possibility:
+    if state.error is not None:
+        return Possibility(f"vLLM refuses it: {first_line(state.error)}")
+    # A plan that was made for unlimited memory shows that only memory is in the way.
+    if plan.error is not None and plan.bytes_per_request is None:
+        return Possibility(f"vLLM refuses it: {first_line(plan.error.message)}")
+    return Possibility(None)
