@@ -1,0 +1,144 @@
+"""What pydantic found wrong with a profile, in an operator's words and at its place."""
+
+from difflib import get_close_matches
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from hmactl.sources.node import Node, Route
+from hmactl.sources.profile_model import Complaint, ConnectorModel, ProfileModel, TargetModel
+from hmactl.sources.profile_problems import NOT_USED, Problems, show
+from hmactl.sources.wording import shortened
+
+_SHAPES = {
+    "dict_type": ("a mapping of keys and values", "write its keys on indented lines below it"),
+    "model_type": ("a mapping of keys and values", "write its keys on indented lines below it"),
+    "list_type": ("a list", "write its items on lines that begin with `- `"),
+    "union_tag_not_found": (
+        "a connector's name, or a mapping with `name`",
+        "write a connector's name, such as `LMCacheConnectorV1`",
+    ),
+}
+_SECTIONS: dict[str, type[BaseModel]] = {"connector": ConnectorModel, "target": TargetModel}
+
+
+def explain_validation(problems: Problems, error: ValidationError) -> None:
+    """One finding for each of pydantic's errors: PRO004, PRO005 or PRO006."""
+    for item in error.errors(include_url=False, include_input=False):
+        route = _route(problems.root, item["loc"])
+        if item["type"] == "missing":
+            _explain_missing(problems, item["loc"])
+        elif item["type"] == "extra_forbidden":
+            _explain_unknown(problems, route)
+        else:
+            _explain_value(problems, route, _complaint(item))
+
+
+def _route(root: Node, location: tuple[int | str, ...]) -> Route:
+    # Pydantic's locations also name the branch of a union, and a missing key.
+    route: Route = ()
+    for part in location:
+        if root.at((*route, part)) is not None:
+            route = (*route, part)
+    return route
+
+
+def _complaint(item: Any) -> Complaint:
+    complaint = item.get("ctx", {}).get("error")
+    if isinstance(complaint, Complaint):
+        return complaint
+    expected, fix = _SHAPES.get(item["type"], ("another value", "correct the value"))
+    return Complaint(expected, fix=fix)
+
+
+def _explain_missing(problems: Problems, location: tuple[int | str, ...]) -> None:
+    route, key = _route(problems.root, location[:-1]), str(location[-1])
+    if problems.root.at((*route, key)) is not None:
+        return  # it was there, and what is wrong with it has its own finding
+    if route:
+        problems.at_key(
+            "PRO006",
+            route,
+            f"`{show(route)}` has no `{key}`",
+            consequence=NOT_USED,
+            fix=f"add for example `{key}: LMCacheConnectorV1`",
+        )
+    else:
+        problems.at_key(
+            "PRO006",
+            route,
+            f"the profile has no `{key}`",
+            consequence="there is nothing to check and nothing to serve",
+            fix=f"add for example `{key}: google/gemma-3-4b-it`",
+        )
+
+
+def _explain_unknown(problems: Problems, route: Route) -> None:
+    section, key = route[:-1], str(route[-1])
+    known = _known_keys(section)
+    near = get_close_matches(key.lower().replace("-", "_"), known, 1)
+    problems.at_key(
+        "PRO004",
+        route,
+        f"{f'`{show(section)}`' if section else 'a profile'} has no key `{show((key,))}`",
+        consequence="it would have no effect, so nothing starts until it is corrected",
+        fix=f"a similar key exists: `{near[0]}`" if near else _home_of(section, key),
+    )
+
+
+def _known_keys(section: Route) -> list[str]:
+    model = _SECTIONS[str(section[0])] if section else ProfileModel
+    return list(model.model_fields)
+
+
+def _home_of(section: Route, key: str) -> str:
+    homes = [name for name in _SECTIONS if key in _known_keys((name,))]
+    if section and key in ProfileModel.model_fields:
+        return "write it at the top level of the profile"
+    if homes and homes[0] not in section:
+        return f"write it under `{homes[0]}:`"
+    if section[:1] == ("connector",):
+        return (
+            "write the connector's own keys under `extra_config:`, and further fields of "
+            "KVTransferConfig under `options:`"
+        )
+    if not section:
+        return "write vLLM's options under `vllm:` and LMCache's keys under `lmcache:`"
+    return f"remove it; there are {', '.join(f'`{name}`' for name in _known_keys(section))}"
+
+
+def _explain_value(problems: Problems, route: Route, complaint: Complaint) -> None:
+    node = problems.root.at(route) or problems.root
+    key = show(route[-1:])
+
+    def fill(text: str) -> str:
+        return text.replace("{key}", key).replace("{written}", shortened(node.written))
+
+    if complaint.message is not None:
+        message = fill(complaint.message)
+    elif node.value is None:
+        message = f"`{show(route)}` has no value"
+    else:
+        message = f"`{show(route)}` must be {complaint.expected}, not {_describe(node)}"
+    problems.at_value(
+        "PRO005",
+        route,
+        message,
+        consequence=complaint.consequence or NOT_USED,
+        fix=fill(complaint.fix),
+    )
+
+
+def _describe(node: Node) -> str:
+    match node.value:
+        case bool():
+            return f"the boolean `{node.written}`"
+        case int() | float():
+            return f"the number `{node.written}`"
+        case "":
+            return "empty text"
+        case str():
+            return f"the text `{shortened(node.written)}`"
+        case list():
+            return "a list"
+    return "a mapping"
