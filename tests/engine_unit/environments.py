@@ -36,6 +36,6 @@ class Environment:
             "Requires-Dist: numpy\n\nThe description.\nVersion: not a header\n"
         )
         (info / "top_level.txt").write_text(f"{top_level or name}\n")
-        (info / "RECORD").write_text("../../../bin/vllm,,\n")
+        (info / "RECORD").write_text(f"{info.name}/METADATA,,\n")
         if entry_points:
             (info / "entry_points.txt").write_text(entry_points)

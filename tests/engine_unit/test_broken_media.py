@@ -120,11 +120,13 @@ def test_the_cuda_runtime_may_come_from_three_places(tmp_path: Path) -> None:
     wheel.unlink()
     # Beside the extension, where it is told to look.
     extension.unlink()
-    _compile(extension.with_name("libcudart.so.99"), "")
-    _link(extension, "", "-Wl,-rpath,$ORIGIN", str(extension.with_name("libcudart.so.99")))
-    assert SharedObject(extension).search_path() == ["$ORIGIN"]
+    runtime = extension.with_name("libcudart.so.99")
+    _link(runtime, "", "-Wl,-soname,libcudart.so.99")
+    _link(extension, "", "-Wl,--no-as-needed,-rpath,$ORIGIN", str(runtime))
+    assert SharedObject(extension).needed() == ["libcudart.so.99"]
     assert site.broken() == ()
-    extension.with_name("libcudart.so.99").unlink()
+    runtime.unlink()
+    assert site.broken() == ("torchvision",)
     # Or torch has loaded it itself, from wherever.
     library = site.torch / "lib" / "libc10_cuda.so"
     library.unlink()
