@@ -43,9 +43,7 @@ def _count(findings: Sequence[Finding], severity: Severity) -> int:
 def _deployment(one: Checked) -> DeploymentReport:
     facts, deployment = one.facts, one.deployment
     answer = None if facts is None else facts.answer
-    missing = [] if answer is None else list(answer.missing)
-    if one.failure is not None:
-        missing.append(one.failure)
+    missing = () if answer is None else answer.missing
     return DeploymentReport(
         source=one.source,
         name=one.source if deployment is None else deployment.name,
@@ -64,7 +62,8 @@ def _deployment(one: Checked) -> DeploymentReport:
         plan=_plan(facts),
         findings=tuple(map(_finding, one.findings)),
         engine_warnings=() if answer is None else answer.warnings,
-        missing=tuple(map(redact, missing)),
+        missing=missing,
+        failure=None if one.failure is None else redact(one.failure),
     )
 
 

@@ -128,6 +128,7 @@ class DeploymentReport(_Frozen):
     findings: tuple[FindingReport, ...]
     engine_warnings: tuple[LogLine, ...]
     missing: tuple[str, ...]
+    failure: str | None = Field(description="why the engine could not be asked, if so")
 
 
 class Summary(_Frozen):

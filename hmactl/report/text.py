@@ -27,9 +27,9 @@ _LABEL_WIDTH = 11
 _DECISIONS = {
     Decision.KEEP: ("HMA stays on", "good"),
     Decision.DISABLE: ("HMA is switched off", "warning"),
-    Decision.REFUSE: ("refused", "error"),
+    Decision.REFUSE: ("cannot work as configured", "error"),
     Decision.IRRELEVANT: ("HMA changes nothing", "good"),
-    Decision.UNKNOWN: ("unknown", "warning"),
+    Decision.UNKNOWN: ("something is missing to know", "warning"),
 }
 _MAX_SNIPPET = 160
 
@@ -75,12 +75,14 @@ def _deployment(one: DeploymentReport, style: Style, *, verbose: bool) -> Iterat
     words, colour = _DECISIONS[one.verdict.decision]
     flag = f" ({one.verdict.flag})" if one.verdict.flag else ""
     yield ""
-    yield f"verdict: {style(f'{one.verdict.decision}, {words}', colour)}{flag}"
+    yield f"verdict: {style(str(one.verdict.decision), colour)}, {words}{flag}"
     yield f"  {one.verdict.reason}"
     if one.verdict.engine_default is not None:
         yield f"  left to itself, vLLM: HMA {one.verdict.engine_default}"
     for missing in one.missing:
         yield f"  not known: {missing}"
+    if one.failure is not None:
+        yield from (f"  {line}" for line in one.failure.splitlines()[1:])
     if verbose and one.engine_warnings:
         yield ""
         yield "vLLM's own warnings:"
@@ -232,6 +234,9 @@ def _snippet(finding: FindingReport, style: Style) -> Iterator[str]:
 
 def _summary(report: Report) -> str:
     counts = report.summary
+    unchecked = sum(one.failure is not None for one in report.deployments)
+    if unchecked:
+        return f"{unchecked} of {len(report.deployments)} deployments could not be checked"
     if not (counts.errors or counts.warnings or counts.infos):
         return "no findings"
     parts = [

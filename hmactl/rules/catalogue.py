@@ -12,7 +12,7 @@ from hmactl.rules.hma import (
     hma005_engine_disables,
 )
 from hmactl.rules.lmc import lmc001_unknown_key, lmc002_unreadable_value, lmc003_dead_settings
-from hmactl.rules.mem import mem001_does_not_fit, mem002_may_not_fit
+from hmactl.rules.mem import mem001_does_not_fit, mem002_may_not_fit, mem003_weights_too_large
 
 RULES: tuple[Rule, ...] = (
     cli001_unknown_flag,
@@ -30,4 +30,5 @@ RULES: tuple[Rule, ...] = (
     lmc003_dead_settings,
     mem001_does_not_fit,
     mem002_may_not_fit,
+    mem003_weights_too_large,
 )

@@ -29,19 +29,26 @@ def verdict_of(facts: Facts) -> Verdict:
             supports_hma=None if connector is None else connector.supports_hma,
             groups=facts.groups,
             on=_on(answer),
-            off=_possible(answer.plan.hma_off, answer.hma.explicit_off),
+            off=_possible("off", answer.plan.hma_off, answer.hma.explicit_off),
             default_on=answer.hma.default.on,
         )
     )
 
 
+_LONGEST = 240  # characters
+
+
 def first_line(message: str) -> str:
-    """The engine's point, without pydantic's frame around it."""
+    """The engine's point: without pydantic's frame, and without the lists that it may append."""
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     if len(lines) > 1 and "validation error" in lines[0]:
         lines = lines[1:]
     text = lines[0] if lines else message
-    return text.removeprefix("Value error, ").split(" [type=")[0].rstrip(". ")
+    text = text.removeprefix("Value error, ").split(" [type=")[0].rstrip(". ")
+    if len(text) <= _LONGEST:
+        return text
+    sentence = text[: text.find(". ") + 1].rstrip(".")
+    return sentence if 0 < len(sentence) <= _LONGEST else f"{text[:_LONGEST]} ..."
 
 
 def unsupporting(connector: ConnectorAnswer) -> list[str]:
@@ -59,13 +66,13 @@ def _on(answer: Answer) -> Possibility:
         verb = "does" if len(unsupporting(connector)) == 1 else "do"
         inside = f" in {connector.name}" if who != connector.name else ""
         return Possibility(f"{who}{inside} {verb} not support HMA")
-    return _possible(answer.plan.hma_on, answer.hma.explicit_on)
+    return _possible("on", answer.plan.hma_on, answer.hma.explicit_on)
 
 
-def _possible(plan: Plan, state: HmaState) -> Possibility:
+def _possible(hma: str, plan: Plan, state: HmaState) -> Possibility:
     if state.error is not None:
-        return Possibility(f"vLLM refuses it: {first_line(state.error)}")
+        return Possibility(f"with HMA {hma} vLLM fails: {first_line(state.error)}")
     # A plan that was made for unlimited memory shows that only memory is in the way.
     if plan.error is not None and plan.bytes_per_request is None:
-        return Possibility(f"vLLM refuses it: {first_line(plan.error.message)}")
+        return Possibility(f"with HMA {hma} vLLM fails: {first_line(plan.error.message)}")
     return Possibility(None)

@@ -14,6 +14,7 @@ Since: 0.1.0.
 
 from collections.abc import Iterator
 
+from hmactl.deployment.setting import Origin
 from hmactl.finding import Finding, Severity
 from hmactl.rules.case import Case
 from hmactl.rules.con import con001_unknown
@@ -46,6 +47,24 @@ def check(case: Case) -> Iterator[Finding]:
         SEVERITY,
         f"vLLM {answer.versions.vllm} refuses the deployment: {message}",
         _WHEN.get(error.stage, "a real start ends at the same place"),
-        "change what the message names",
-        case.facts.deployment.model.origin,
+        _fix(message),
+        _origin(case, message),
     )
+
+
+def _origin(case: Case, message: str) -> Origin:
+    """The setting that the message names; the model where it names none."""
+    deployment = case.facts.deployment
+    for setting in deployment.vllm:
+        if setting.name.replace("-", "_") in message.replace("-", "_"):
+            return setting.origin
+    connector = case.facts.connector
+    if connector is not None and connector.module_path and connector.module_path in message:
+        return connector.origin
+    return deployment.model.origin
+
+
+def _fix(message: str) -> str:
+    if "architecture" in message and "not supported" in message:
+        return "use a vLLM version that has this architecture"
+    return "change what the message names"

@@ -19,6 +19,7 @@ from collections.abc import Iterator
 
 from hmactl.finding import Finding, Severity
 from hmactl.rules.case import Case
+from hmactl.rules.mem import mem003_weights_too_large
 from hmactl.rules.mem.fit import chosen_plan, remedies, shortage
 
 ID = "MEM001"
@@ -30,6 +31,8 @@ def check(case: Case) -> Iterator[Finding]:
     plan = chosen_plan(case)
     if plan is None or plan.error is None or plan.bytes_per_request is None:
         return
+    if any(mem003_weights_too_large.check(case)):
+        return  # there is no KV cache memory at all
     yield Finding(
         ID,
         SEVERITY,
