@@ -18,8 +18,11 @@ def bridge_environment(engine: Engine, base: Mapping[str, str]) -> dict[str, str
     PYTHONPATH keeps what ``base`` has in it.
     """
     bridge: dict[str, str] = {}
-    if engine.broken_media:
-        bridge["HMACTL_BRIDGE_HIDE"] = ",".join(engine.broken_media)
+    hidden = [name for name in engine.broken_media if name != "torchvision"]
+    if hidden:
+        bridge["HMACTL_BRIDGE_HIDE"] = ",".join(hidden)
+    if "torchvision" in engine.broken_media:
+        bridge["HMACTL_BRIDGE_TORCHVISION"] = "1"
     if engine.bridged and engine.vllm is not None:
         bridge["HMACTL_BRIDGE_VLLM"] = engine.vllm.name
     if bridge:

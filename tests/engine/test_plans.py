@@ -138,7 +138,7 @@ def test_the_seed_scenario(hmactl: Run) -> None:
     memory = next(f for f in one["findings"] if f["id"] == "MEM001")
     assert "about 5.5" in memory["message"]
     assert "estimate" in memory["message"]
-    assert "`max-model-len` up to 42,6" in memory["fix"]
+    assert "`max-model-len` up to about 42,6" in memory["fix"]
     assert "LMCacheMPConnector, which keeps HMA on: about 121," in memory["fix"]
     hma = next(f for f in one["findings"] if f["id"] == "HMA001")
     assert "LMCacheMPConnector" in hma["fix"]

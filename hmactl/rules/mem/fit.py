@@ -35,7 +35,7 @@ def shortage(case: Case, plan: Plan) -> str:
     hma = "off" if case.verdict.flag == HMA_OFF else "on"
     left = (
         f"about {format_gib(memory.smallest)} are left (estimate, before activations)"
-        if memory.origin is MemoryOrigin.ESTIMATED
+        if _estimated(case)
         else f"there are {format_gib(memory.smallest)}"
     )
     return (
@@ -44,12 +44,18 @@ def shortage(case: Case, plan: Plan) -> str:
     )
 
 
+def _estimated(case: Case) -> bool:
+    memory = case.facts.memory
+    return memory is not None and memory.origin is MemoryOrigin.ESTIMATED
+
+
 def remedies(case: Case, plan: Plan) -> str:
     """The longest length that fits, the utilisation that would do, and what HMA on would change."""
     options = []
     longest = longest_length(plan)
     if longest is not None:
-        options.append(f"`max-model-len` up to {longest:,}")
+        guess = "about " if _estimated(case) else ""
+        options.append(f"`max-model-len` up to {guess}{longest:,}")
     if (utilisation := enough_utilisation(case, plan)) is not None:
         options.append(f"`gpu-memory-utilization` of about {utilisation:.2f} (estimate)")
     elif plan.bytes_per_request is not None:
