@@ -11,6 +11,8 @@ _COMMANDS = {
     "serve": "Check a deployment, then replace this process by `vllm serve`.",
 }
 
+_INTERRUPTED = 130
+
 
 class _LazyGroup(click.Group):
     """Imports a command only when it is run, so that --help and a typo are answered at once."""
@@ -25,6 +27,14 @@ class _LazyGroup(click.Group):
         if not isinstance(command, click.Command):
             raise TypeError(f"hmactl.cli.{cmd_name}.command is not a command")
         return command
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            # Not click's own 1, which means findings here.
+            click.echo("hmactl: interrupted", err=True)
+            ctx.exit(_INTERRUPTED)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):

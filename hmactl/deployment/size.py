@@ -45,5 +45,8 @@ def _parse_text(text: str) -> int:
 
 
 def format_gib(n: int) -> str:
-    """A number of bytes in GiB with two decimals, as vLLM prints memory: ``"5.46 GiB"``."""
-    return f"{n / 2**30:.2f} GiB"
+    """A number of bytes in GiB with two decimals, as vLLM prints memory: ``"5.46 GiB"``.
+
+    Below a tenth of a GiB, where that would say little, in MiB: ``"64.00 MiB"``.
+    """
+    return f"{n / 2**30:.2f} GiB" if n >= 2**30 // 10 or n == 0 else f"{n / 2**20:.2f} MiB"
