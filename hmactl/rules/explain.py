@@ -7,8 +7,30 @@ from typing import Any
 
 from hmactl.rules.catalogue import RULES
 from hmactl.rules.eng import eng002_no_model_config, eng003_unknown_gpu
+from hmactl.rules.pro import (
+    pro001_unreadable,
+    pro002_yaml_syntax,
+    pro003_duplicate_key,
+    pro004_unknown_key,
+    pro005_wrong_value,
+    pro006_missing_key,
+    pro007_conflict,
+    pro008_unsupported_yaml,
+)
 
-_FOUND_ELSEWHERE: tuple[ModuleType, ...] = (eng002_no_model_config, eng003_unknown_gpu)
+# Found before there is a case: while a profile is read, or before the engine is asked.
+_FOUND_ELSEWHERE: tuple[ModuleType, ...] = (
+    eng002_no_model_config,
+    eng003_unknown_gpu,
+    pro001_unreadable,
+    pro002_yaml_syntax,
+    pro003_duplicate_key,
+    pro004_unknown_key,
+    pro005_wrong_value,
+    pro006_missing_key,
+    pro007_conflict,
+    pro008_unsupported_yaml,
+)
 
 
 def documented() -> Iterator[tuple[str, str]]:

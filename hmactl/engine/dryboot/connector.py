@@ -19,9 +19,10 @@ def describe(transfer: Any) -> dict[str, Any]:
         "file": None,
         "supports_hma": None,
         "error": None,
-        "children": [describe(child) for child in _children(transfer)],
+        "children": [],
     }
     try:
+        described["children"] = [describe(child) for child in _children(transfer)]
         loaded = KVConnectorFactory.get_connector_class(transfer)
         supports_hma = _supports_hma(KVConnectorFactory, loaded, transfer)
     except Exception as error:  # noqa: BLE001 - an import can fail in any way

