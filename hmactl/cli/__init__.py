@@ -1,5 +1,6 @@
 """The command line: parse, call one function, print."""
 
+import os
 from importlib import import_module
 
 import click
@@ -12,6 +13,7 @@ _COMMANDS = {
 }
 
 _INTERRUPTED = 130
+_DEBUG = "HMACTL_DEBUG"
 
 
 class _LazyGroup(click.Group):
@@ -35,6 +37,18 @@ class _LazyGroup(click.Group):
             # Not click's own 1, which means findings here.
             click.echo("hmactl: interrupted", err=True)
             ctx.exit(_INTERRUPTED)
+        except (click.exceptions.Exit, click.Abort, click.ClickException, OSError):
+            raise
+        except Exception as error:
+            if _DEBUG in os.environ:
+                raise
+            # A defect of hmactl's own must not look like a finding.
+            click.echo(
+                f"hmactl: internal error: {type(error).__name__}: {error}\n"
+                f"  this is a defect of hmactl; with {_DEBUG}=1 it shows where",
+                err=True,
+            )
+            ctx.exit(2)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):

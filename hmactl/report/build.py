@@ -112,7 +112,7 @@ def _side(plan: Plan) -> PlanSide:
     return PlanSide(
         **plan.model_dump(exclude={"error", "groups"}),
         groups=plan.groups,
-        error=None if plan.error is None else plan.error.message,
+        error=None if plan.error is None else plan.error.message.strip() or plan.error.type,
     )
 
 

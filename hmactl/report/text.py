@@ -162,7 +162,7 @@ def _plan(plan: PlanReport, one: DeploymentReport) -> Iterator[str]:
     yield from _table(["plan", "HMA on", "HMA off"], rows)
     for name, side in (("on", on), ("off", off)):
         if side.error is not None:
-            yield f"  HMA {name}, vLLM says: {side.error.strip().splitlines()[0]}"
+            yield f"  HMA {name}, vLLM says: {side.error.splitlines()[0]}"
 
 
 def _ranks(one: DeploymentReport) -> int:

@@ -21,6 +21,13 @@ def verdict_of(facts: Facts) -> Verdict:
         )
     if answer.plan is None or answer.hma is None:
         return Verdict(Decision.UNKNOWN, None, None, "vLLM was not asked for its plan")
+    if (refusal := refusal_of_any_plan(answer)) is not None:
+        return Verdict(
+            Decision.REFUSE,
+            EngineDefault.FAILS,
+            None,
+            f"vLLM fails with HMA on and off alike: {first_line(refusal)}",
+        )
     connector = answer.connector
     return decide(
         Situation(
@@ -35,6 +42,20 @@ def verdict_of(facts: Facts) -> Verdict:
     )
 
 
+def refusal_of_any_plan(answer: Answer) -> str | None:
+    """The engine's words where it makes no plan, whatever the memory and with HMA on and off alike.
+
+    None where it makes one.
+    """
+    if answer.plan is None:
+        return None
+    on, off = answer.plan.hma_on, answer.plan.hma_off
+    if on.error is None or off.error is None or on.error != off.error:
+        return None
+    # A plan that was made for unlimited memory shows that only memory is in the way.
+    return on.error.message if on.bytes_per_request is None else None
+
+
 _LONGEST = 240  # characters
 
 
@@ -43,6 +64,8 @@ def first_line(message: str) -> str:
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     if len(lines) > 1 and "validation error" in lines[0]:
         lines = lines[1:]
+        if len(lines) > 1 and " " not in lines[0]:  # a field by itself, then what is wrong with it
+            lines = [f"{lines[0]}: {lines[1]}"]
     text = lines[0] if lines else message
     text = text.removeprefix("Value error, ").split(" [type=")[0].rstrip(". ")
     if len(text) <= _LONGEST:
@@ -72,7 +95,6 @@ def _on(answer: Answer) -> Possibility:
 def _possible(hma: str, plan: Plan, state: HmaState) -> Possibility:
     if state.error is not None:
         return Possibility(f"with HMA {hma} vLLM fails: {first_line(state.error)}")
-    # A plan that was made for unlimited memory shows that only memory is in the way.
     if plan.error is not None and plan.bytes_per_request is None:
         return Possibility(f"with HMA {hma} vLLM fails: {first_line(plan.error.message)}")
     return Possibility(None)

@@ -118,6 +118,45 @@ def test_a_gpu_that_does_not_exist(hmactl: Run, tmp_path: Path) -> None:
     assert "H100-80GB" in one["findings"][0]["message"]
 
 
+@pytest.mark.usefixtures("model")
+@pytest.mark.parametrize(
+    ("settings", "found", "said"),
+    [
+        ("connector: MultiConnector\n", ("CON003", 2, 1), "no children"),
+        (
+            "vllm:\n  num-gpu-blocks-override: 100\n",
+            ("MEM001", 1, 1),
+            "`num-gpu-blocks-override` allows 100 blocks",
+        ),
+        ("vllm:\n  gpu-memory-utilization: 1.5\n", ("ENG001", 3, 3), "less than or equal to 1"),
+        ("vllm:\n  config: ./no.yaml\n", ("CLI002", 3, 3), "No such file or directory"),
+        ("vllm:\n  tensor-parallel-size: 3\n", ("ENG001", 1, 1), "must be divisible by tensor"),
+        (
+            'vllm:\n  kv-transfer-config: \'{"kv_connector": "NixlConnector"}\'\n',
+            ("CLI002", 3, 3),
+            "Please specify kv_role",
+        ),
+    ],
+)
+def test_each_mistake_has_one_clear_finding(
+    hmactl: Run, tmp_path: Path, settings: str, found: tuple[str, int, int], said: str
+) -> None:
+    status, (places, one) = _findings(hmactl, tmp_path, f"model: ./model\n{settings}")
+    assert (status, places) == (1, [found])
+    assert said in one["findings"][0]["message"]
+
+
+@pytest.mark.usefixtures("model")
+def test_a_draft_without_a_model_adds_nothing(hmactl: Run, tmp_path: Path) -> None:
+    profile = (
+        "model: ./model\nvllm:\n  speculative-config:\n    method: ngram\n"
+        "    num_speculative_tokens: 3\n    prompt_lookup_max: 4\n"
+    )
+    status, (places, one) = _findings(hmactl, tmp_path, profile)
+    assert (status, places) == (0, [])
+    assert [layer["count"] for layer in one["plan"]["layers"]] == [2]
+
+
 def _external(tmp_path: Path, name: str, body: str) -> str:
     (tmp_path / f"{name}.py").write_text(body)
     return f"model: ./model\nconnector:\n  name: Mine\n  module_path: {name}\n"

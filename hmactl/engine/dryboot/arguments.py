@@ -3,6 +3,8 @@
 import difflib
 from typing import Any
 
+from .evidence import words
+
 
 class ArgumentsRefusedError(Exception):
     """vLLM's parser refuses the command line, in its own words."""
@@ -55,6 +57,6 @@ def problems(
             continue
         try:
             parser.parse_args(["serve", model, *flag["arguments"]])
-        except (ArgumentsRefusedError, ValueError) as error:
-            found.append({"index": index, "kind": "value", "message": str(error), "similar": []})
+        except Exception as error:  # noqa: BLE001 - a parser of the engine may raise anything
+            found.append({"index": index, "kind": "value", "message": words(error), "similar": []})
     return found

@@ -1,6 +1,7 @@
 """The engine's own warnings, kept as evidence."""
 
 import logging
+import traceback
 from typing import Any
 
 _LOGGERS = ("vllm", "lmcache")
@@ -42,3 +43,16 @@ class Warnings:
         }
         if line not in self.lines:
             self.lines.append(line)
+
+
+def words(error: BaseException) -> str:
+    """What an exception says; where it says nothing, the line that raised it."""
+    text = str(error).strip()
+    if text:
+        return text
+    frames = traceback.extract_tb(error.__traceback__)
+    if not frames:
+        return type(error).__name__
+    last = frames[-1]
+    place = f"{last.filename.rpartition('site-packages/')[2]}:{last.lineno}"
+    return f"{type(error).__name__} at {place}: {last.line}"

@@ -99,7 +99,7 @@ def _init_workspace() -> None:
 def _draft(config: Any, initialize_model: Any) -> Any:
     speculative = config.speculative_config
     draft_config = getattr(speculative, "draft_model_config", None)
-    if draft_config is None:
+    if draft_config is None or not _drafts_with_a_model(speculative):
         return None
     from vllm.compilation.backends import set_model_tag
 
@@ -108,6 +108,14 @@ def _draft(config: Any, initialize_model: Any) -> Any:
         return initialize_model(
             overrides(config) if overrides else config, model_config=draft_config
         )
+
+
+def _drafts_with_a_model(speculative: Any) -> bool:
+    # n-gram methods carry the target's own config as their draft's.
+    keeps_cache = getattr(speculative, "uses_draft_kv_cache", None)
+    if keeps_cache is not None:
+        return bool(keeps_cache())
+    return bool(speculative.use_eagle()) or speculative.method == "draft_model"
 
 
 def _backends(config: Any) -> list[Any]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from .evidence import words
 from .model import Rank, describe_spec
 
 # Enough for any request; only used to learn how many bytes one request needs.
@@ -69,7 +70,10 @@ def make(config: Any, ranks: list[Rank], memory: list[int], *, disable_hma: bool
             result |= _roomy(config, ranks, disable_hma)
         result |= _with_memory(config, ranks, memory, disable_hma)
     except Exception as error:  # noqa: BLE001 - whatever the engine raises is its answer
-        result["error"] = {"type": type(error).__name__, "message": str(error)}
+        result["error"] = {
+            "type": type(error).__name__,
+            "message": words(error),
+        }
     return result
 
 
@@ -77,6 +81,8 @@ def _roomy(config: Any, ranks: list[Rank], disable_hma: bool) -> dict[str, Any]:
     plan = _with_memory(config, ranks, [_ROOMY] * len(ranks), disable_hma)
     if not plan["groups"]:
         return {"groups": [], "bytes_per_request": None}
+    if not plan["num_blocks"] or not plan["max_concurrency"]:
+        raise RuntimeError("vLLM plans no blocks at all, whatever the memory")
     # With this many blocks the quotients differ from whole numbers by less than one part.
     block_bytes = _ROOMY // plan["num_blocks"]
     blocks_per_request = round(plan["num_blocks"] / plan["max_concurrency"])

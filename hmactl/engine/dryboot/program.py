@@ -8,7 +8,7 @@ import sys
 import types
 from typing import Any
 
-from .evidence import Warnings
+from .evidence import Warnings, words
 from .protocol import Channel
 
 
@@ -32,7 +32,7 @@ def run(channel: Channel) -> None:
         answer["error"] = {
             "stage": refused.stage,
             "type": type(refused.cause).__name__,
-            "message": str(refused.cause),
+            "message": words(refused.cause),
         }
     answer["warnings"] = warnings.lines
     channel.answer(answer)
@@ -162,7 +162,7 @@ def _configure(arguments: Any, answer: dict[str, Any], operator_flag: bool | Non
         try:
             config = engine_config.create(arguments, disable_hma=disable)
         except Exception as error:  # noqa: BLE001 - whatever the engine raises is its answer
-            hma[name] = {"on": None, "error": f"{type(error).__name__}: {error}"}
+            hma[name] = {"on": None, "error": words(error)}
             refusals.append(error)
         else:
             on = not config.scheduler_config.disable_hybrid_kv_cache_manager

@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from hmactl.deployment.setting import Origin
 from hmactl.finding import Finding, Severity
 from hmactl.rules.case import Case
-from hmactl.rules.con import con001_unknown
-from hmactl.verdict.situation import first_line
+from hmactl.rules.con import con001_unknown, con003_no_children
+from hmactl.verdict.situation import first_line, refusal_of_any_plan
 
 ID = "ENG001"
 SEVERITY = Severity.ERROR
@@ -27,26 +27,28 @@ _WHEN = {
     "arguments": "a real start ends with a usage error",
     "config": "a real start ends within the first minute, before weights are loaded",
     "model": "a real start ends when the model is built, before weights are loaded",
+    "plan": "a real start ends when the KV cache is planned, after weights were loaded",
 }
 
 
 def check(case: Case) -> Iterator[Finding]:
     """One finding in the engine's own words, unless another rule says the same better."""
     answer = case.facts.answer
-    error = answer.error
-    if error is None or any(con001_unknown.check(case)):
+    refusal = refusal_of_any_plan(answer) if answer.error is None else answer.error.message
+    if refusal is None or any(con001_unknown.check(case)) or any(con003_no_children.check(case)):
         return
+    stage = "plan" if answer.error is None else answer.error.stage
     evidence = next(
         (line.message for line in reversed(answer.warnings) if line.level == "error"), None
     )
-    message = first_line(error.message)
-    if evidence is not None and "check the logs" in error.message.lower():
+    message = first_line(refusal)
+    if evidence is not None and "check the logs" in refusal.lower():
         message = f"{message} ({evidence.strip().splitlines()[-1]})"
     yield Finding(
         ID,
         SEVERITY,
         f"vLLM {answer.versions.vllm} refuses the deployment: {message}",
-        _WHEN.get(error.stage, "a real start ends at the same place"),
+        _WHEN[stage],
         _fix(message),
         _origin(case, message),
     )

@@ -31,9 +31,11 @@ def check(case: Case) -> Iterator[Finding]:
     answer = case.facts.answer
     if case.verdict.decision is not Decision.REFUSE or answer.plan is None:
         return
-    off = answer.plan.hma_off
+    on, off = answer.plan.hma_on, answer.plan.hma_off
     if answer.connector is None or answer.connector.supports_hma is not False or off.error is None:
         return
+    if on.bytes_per_request is None:
+        return  # it is not for want of HMA that the engine fails
     kinds = sorted({layer.spec for stage in answer.layers for layer in stage})
     yield Finding(
         ID,

@@ -28,7 +28,7 @@ def check(case: Case) -> Iterator[Finding]:
     answer = case.facts.answer
     if case.facts.deployment.hma is not HmaPolicy.DISABLE or answer.plan is None:
         return
-    if case.verdict.decision is not Decision.REFUSE:
+    if case.verdict.decision is not Decision.REFUSE or answer.plan.hma_on.error is not None:
         return
     if answer.connector is not None and answer.connector.supports_hma is False:
         return  # HMA002 says it: there, `hma: auto` would not help either

@@ -33,11 +33,12 @@ def shortage(case: Case, plan: Plan) -> str:
     if config is None or memory is None or plan.bytes_per_request is None:
         return "not enough KV cache memory"
     hma = "off" if case.verdict.flag == HMA_OFF else "on"
-    left = (
-        f"about {format_gib(memory.smallest)} are left (estimate, before activations)"
-        if _estimated(case)
-        else f"there are {format_gib(memory.smallest)}"
-    )
+    if _blocks_are_given(case):
+        left = f"`num-gpu-blocks-override` allows {config.num_gpu_blocks_override:,} blocks"
+    elif _estimated(case):
+        left = f"about {format_gib(memory.smallest)} are left (estimate, before activations)"
+    else:
+        left = f"there are {format_gib(memory.smallest)}"
     return (
         f"with HMA {hma} one request of {config.max_model_len:,} tokens needs "
         f"{format_gib(plan.bytes_per_request)} of KV cache, and {left}"
@@ -49,6 +50,11 @@ def _estimated(case: Case) -> bool:
     return memory is not None and memory.origin is MemoryOrigin.ESTIMATED
 
 
+def _blocks_are_given(case: Case) -> bool:
+    config = case.facts.answer.config
+    return config is not None and config.num_gpu_blocks_override is not None
+
+
 def remedies(case: Case, plan: Plan) -> str:
     """The longest length that fits, the utilisation that would do, and what HMA on would change."""
     options = []
@@ -58,8 +64,10 @@ def remedies(case: Case, plan: Plan) -> str:
         options.append(f"`max-model-len` up to {guess}{longest:,}")
     if (utilisation := enough_utilisation(case, plan)) is not None:
         options.append(f"`gpu-memory-utilization` of about {utilisation:.2f} (estimate)")
-    elif plan.bytes_per_request is not None:
+    elif plan.bytes_per_request is not None and not _blocks_are_given(case):
         options.append(f"{format_gib(plan.bytes_per_request)} of KV cache memory")
+    if _blocks_are_given(case):
+        options.append("a larger `num-gpu-blocks-override`, or none")
     if (better := with_hma_on(case)) is not None:
         options.append(better)
     return "; or ".join(options)

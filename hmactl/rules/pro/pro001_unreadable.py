@@ -1,6 +1,7 @@
 """A profile cannot be read.
 
-What: the file is missing, a directory, no regular file, empty, not UTF-8 text, or larger than 1 MiB.
+What: the file is missing, a directory, no regular file, empty, not UTF-8 text, or larger than
+1 MiB.
 
 Why: there is nothing to check.
 

@@ -1,7 +1,7 @@
 """A profile is not YAML.
 
-What: the text breaks the rules of YAML at the line and column given; a tab as indentation is the most
-common case.
+What: the text breaks the rules of YAML at the line and column given; a tab as indentation is the
+most common case.
 
 Why: what comes after that place is not read.
 

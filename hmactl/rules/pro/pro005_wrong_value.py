@@ -1,7 +1,7 @@
 """A value has the wrong type or form.
 
-What: a value is not what its key takes: text for a number, a YAML boolean for text, a version without
-quotes (YAML reads `0.33` as a number), a size without a unit that exists.
+What: a value is not what its key takes: text for a number, a YAML boolean for text, a version
+without quotes (YAML reads `0.33` as a number), a size with a unit that does not exist.
 
 Why: the setting is left out of the check.
 
