@@ -1,5 +1,6 @@
 """What all tests share: the real engine, and running hmactl as an operator does."""
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -21,6 +22,20 @@ def engine() -> Engine:
     if not engine.has_vllm:
         pytest.skip(f"no vLLM is installed for {engine.python}")
     return engine
+
+
+def processes_with(marker: str) -> list[int]:
+    """The ids of live processes that have ``marker`` somewhere in their environment.
+
+    Other dry boots may run on this machine, so a name would not do.
+    """
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            state = (process / "stat").read_text().rpartition(")")[2].split()[0]
+            if state not in "ZX" and marker.encode() in (process / "environ").read_bytes():
+                found.append(int(process.name))
+    return [pid for pid in found if pid != os.getpid()]
 
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Run
+from conftest import Run, processes_with
 
 pytestmark = [pytest.mark.engine, pytest.mark.usefixtures("engine")]
 
@@ -193,10 +193,7 @@ def test_an_engine_that_gives_no_answer(
     done = hmactl("check", "-q", option, "p.yaml", PYTHONPATH=str(tmp_path))
     assert done.returncode == 2
     assert message in done.stdout
-    left = subprocess.run(
-        ["pgrep", "-f", "hmactl/engine/dryboot"], capture_output=True, text=True, check=False
-    )
-    assert left.stdout == ""
+    assert processes_with(str(tmp_path)) == []
 
 
 @pytest.mark.usefixtures("model")

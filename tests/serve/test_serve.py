@@ -6,10 +6,12 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import processes_with
 from server import Server, free_port
 from tiny_models import write_config
 
@@ -192,14 +194,17 @@ def test_sigterm_reaches_a_server_that_is_still_starting(
     """The check itself can be interrupted, and its dry boot goes with it."""
     profile = _profile(tmp_path, model, free_port(), "")
     process = subprocess.Popen(
-        _hmactl("serve", profile), env=environment, stderr=subprocess.PIPE, text=True
+        _hmactl("serve", profile),
+        env={**environment, "MARKER": str(tmp_path)},
+        stderr=subprocess.PIPE,
+        text=True,
     )
     assert process.stderr is not None
     assert "asking vLLM" in process.stderr.readline()
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=20)
     assert process.returncode != 0
-    left = subprocess.run(
-        ["pgrep", "-f", "hmactl/engine/dryboot"], capture_output=True, text=True, check=False
-    )
-    assert left.stdout == ""
+    deadline = time.monotonic() + 5
+    while (left := processes_with(str(tmp_path))) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert left == []
