@@ -1,7 +1,7 @@
 """From a profile document to findings and a verdict: the pipe that check and serve share."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from hmactl.catalogue.gpus import DEFAULT_GPU, Gpu, UnknownGpuError, find_gpu
@@ -9,9 +9,8 @@ from hmactl.deployment.command import flag_arguments, serve_environment
 from hmactl.deployment.deployment import Deployment
 from hmactl.deployment.setting import COMMAND_LINE
 from hmactl.engine.answer import Answer
-from hmactl.engine.ask import Question, ask
-from hmactl.engine.child import DryBootFailedError, Limits
-from hmactl.engine.find import Engine
+from hmactl.engine.ask import Question, Session
+from hmactl.engine.child import DryBootFailedError
 from hmactl.engine.model_config import ModelConfig, ModelConfigError, model_config
 from hmactl.facts.facts import Facts
 from hmactl.facts.memory import KvMemory, kv_memory
@@ -39,7 +38,6 @@ class Options:
     kv_cache_memory: int | None = None
     offline: bool = False
     extra: tuple[str, ...] = ()
-    limits: Limits = field(default_factory=Limits)
     host_memory: int = 0
     on_stage: Callable[[str], None] = lambda _stage: None
 
@@ -62,7 +60,7 @@ class Checked:
         return self.verdict.flag is not None and not errors and self.failure is None
 
 
-def check_document(document: ProfileDocument, engine: Engine | None, options: Options) -> Checked:
+def check_document(document: ProfileDocument, session: Session | None, options: Options) -> Checked:
     """Ask the engine about one document of a profile and judge the answer.
 
     With findings of the profile itself only its flags and keys are checked, so that everything
@@ -70,7 +68,7 @@ def check_document(document: ProfileDocument, engine: Engine | None, options: Op
     """
     if document.deployment is None:
         return _unknown(document, "the profile names no deployment")
-    if engine is None:
+    if session is None:
         return _unknown(document, "there is no engine to ask", failed=True)
     deployment = document.deployment
     try:
@@ -80,7 +78,7 @@ def check_document(document: ProfileDocument, engine: Engine | None, options: Op
         return _unknown(document, str(error), finding=eng003_unknown_gpu.finding(error, origin))
     broken = any(f.severity is Severity.ERROR for f in document.findings)
     try:
-        facts = _ask(deployment, engine, options, gpu, arguments_only=broken)
+        facts = _ask(deployment, session, options, gpu, arguments_only=broken)
     except ModelConfigError as error:
         finding = eng002_no_model_config.finding(error, error.fix, deployment.model.origin)
         return _unknown(document, str(error), finding=finding)
@@ -96,7 +94,7 @@ def check_document(document: ProfileDocument, engine: Engine | None, options: Op
 
 def _ask(
     deployment: Deployment,
-    engine: Engine,
+    session: Session,
     options: Options,
     gpu: Gpu | None,
     *,
@@ -125,7 +123,7 @@ def _ask(
         )
 
     def answer_to(asked: Question) -> Answer:
-        return ask(engine, asked, options.limits, on_stage=options.on_stage, size_memory=size)
+        return session.ask(asked, on_stage=options.on_stage, size_memory=size)
 
     if arguments_only:
         return Facts(deployment, answer_to(question(None)), None, gpu, None)

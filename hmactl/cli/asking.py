@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import click
 
 from hmactl.check import Checked, Options, check_document
 from hmactl.cli.terminal import progress
+from hmactl.engine.ask import Session
 from hmactl.engine.child import Limits
 from hmactl.engine.find import Engine, EngineNotFound, find_engine
 from hmactl.sources.profile import ProfileDocument, read_profile_file, read_profiles
@@ -42,12 +44,21 @@ class Asking:
             return None
         return engine
 
+    @contextmanager
+    def session(self, engine: Engine | None) -> Iterator[Session | None]:
+        """The engine loaded for as long as there are deployments to ask about."""
+        if engine is None:
+            yield None
+            return
+        with Session(engine, Limits(self.timeout, self.memory_limit)) as session:
+            yield session
+
     def check(
-        self, document: ProfileDocument, engine: Engine | None, extra: tuple[str, ...] = ()
+        self, document: ProfileDocument, session: Session | None, extra: tuple[str, ...] = ()
     ) -> Checked:
         """Check one document, with progress on standard error."""
         name = document.source if document.deployment is None else document.deployment.name
-        quiet = self.quiet or engine is None or document.deployment is None
+        quiet = self.quiet or session is None or document.deployment is None
         with progress(name, quiet=quiet, verbose=self.verbose) as on_stage:
             options = Options(
                 environment=dict(os.environ),
@@ -56,11 +67,10 @@ class Asking:
                 kv_cache_memory=self.kv_cache_memory,
                 offline=self.offline,
                 extra=extra,
-                limits=Limits(self.timeout, self.memory_limit),
                 host_memory=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
                 on_stage=on_stage,
             )
-            return check_document(document, engine, options)
+            return check_document(document, session, options)
 
 
 class UsageFailure(click.ClickException):

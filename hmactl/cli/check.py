@@ -37,8 +37,8 @@ def command(profiles: tuple[str, ...], form: str, fail_on: str, color: str, **as
     from hmactl.report.text import render_text
 
     how = Asking(**asking)
-    engine = how.engine()
-    checked = [how.check(document, engine) for document in read_documents(profiles)]
+    with how.session(how.engine()) as session:
+        checked = [how.check(document, session) for document in read_documents(profiles)]
     report = build_report(checked)
     if form == "json":
         click.echo(render_json(report))

@@ -53,7 +53,8 @@ def command(
         )
     how = Asking(**asking)
     engine = how.engine()
-    checked = how.check(documents[0], engine, extra)
+    with how.session(engine) as session:
+        checked = how.check(documents[0], session, extra)
     click.echo(render_summary(build_report([checked]), styler(color, to_stderr=True)), err=True)
     if engine is None or checked.deployment is None:
         sys.exit(2 if checked.deployment is not None else 1)

@@ -1,15 +1,17 @@
-"""Ask an installed engine about one deployment: the dry boot, from a question to an answer."""
+"""Ask an installed engine about deployments: the dry boot, from questions to answers."""
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Protocol
+from types import TracebackType
+from typing import Any, Protocol, Self
 
 from hmactl.catalogue.gpus import Gpu
 from hmactl.engine.answer import Answer
 from hmactl.engine.bridge_environment import bridge_environment
-from hmactl.engine.child import Limits, converse
+from hmactl.engine.child import DryBoot, Limits
 from hmactl.engine.find import Engine
 
 # What the dry boot sets for itself: nothing leaves the machine, and logs are evidence.
@@ -25,9 +27,19 @@ _ENVIRONMENT = {
 }
 
 
-class _Memory(Protocol):
+# Loaded engines that are kept at a time, each of about 0.7 GB.
+_MOST_BOOTS = 2
+# vLLM only minds if there are fewer GPUs than ranks, so most deployments can share a machine.
+_FEWEST_GPUS = 8
+
+
+class Memory(Protocol):
+    """KV cache memory in bytes per rank."""
+
     @property
-    def bytes_per_rank(self) -> tuple[int, ...]: ...
+    def bytes_per_rank(self) -> tuple[int, ...]:
+        """One for each pipeline stage."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,42 +62,88 @@ class Question:
     arguments_only: bool
 
 
-def ask(
-    engine: Engine,
-    question: Question,
-    limits: Limits,
-    *,
-    on_stage: Callable[[str], None],
-    size_memory: Callable[[Answer], _Memory],
-) -> Answer:
-    """The engine's answer.
+class Session:
+    """One engine, asked about any number of deployments.
 
-    ``size_memory`` is called once the engine has told its configuration and weights, and says how
-    many bytes of KV cache memory each rank has. Raises DryBootFailedError.
+    The engine is loaded once for each kind of GPU and environment, which is nearly all that an
+    answer costs. As a context manager it leaves nothing running.
     """
 
-    def on_ask(_question: str, facts: dict[str, Any]) -> dict[str, Any]:
-        memory = size_memory(Answer.model_validate(facts))
-        return {"bytes_per_rank": memory.bytes_per_rank}
+    def __init__(self, engine: Engine, limits: Limits) -> None:
+        self._engine = engine
+        self._limits = limits
+        self._boots: dict[str, DryBoot] = {}
+        # vLLM caches what it learns of model classes and forgets for which platform.
+        self._cache = TemporaryDirectory(prefix="hmactl-cache-")
 
-    # vLLM caches what it learns of model classes and forgets for which platform.
-    with TemporaryDirectory(prefix="hmactl-cache-") as cache:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for boot in self._boots.values():
+            boot.end()
+        self._boots.clear()
+        self._cache.cleanup()
+
+    def ask(
+        self,
+        question: Question,
+        *,
+        on_stage: Callable[[str], None],
+        size_memory: Callable[[Answer], Memory],
+    ) -> Answer:
+        """The engine's answer.
+
+        ``size_memory`` is called once the engine has told its configuration and weights, and says
+        how many bytes of KV cache memory each rank has. Raises DryBootFailedError.
+        """
+
+        def on_ask(_question: str, facts: dict[str, Any]) -> dict[str, Any]:
+            return {"bytes_per_rank": size_memory(Answer.model_validate(facts)).bytes_per_rank}
+
+        environment = self._environment(question)
+        key = _key(question, environment)
+        try:
+            boot = self._boot(key, question, environment)
+            request = _request(question) | {"environment": environment}
+            return Answer.model_validate(boot.ask(request, on_stage=on_stage, on_ask=on_ask))
+        except BaseException:
+            # Whatever ended this answer, the child is in no state to give another.
+            if key in self._boots:
+                self._boots.pop(key).end()
+            raise
+
+    def _environment(self, question: Question) -> dict[str, str]:
         environment = dict(question.environment)
-        environment |= bridge_environment(engine, environment)
-        environment |= _ENVIRONMENT | {"VLLM_CACHE_ROOT": cache}
-        answer = converse(
-            engine.python,
-            _request(question),
-            environment,
-            limits=limits,
-            on_stage=on_stage,
-            on_ask=on_ask,
-        )
-    return Answer.model_validate(answer)
+        environment |= bridge_environment(self._engine, environment)
+        return environment | _ENVIRONMENT | {"VLLM_CACHE_ROOT": self._cache.name}
+
+    def _boot(self, key: str, question: Question, environment: dict[str, str]) -> DryBoot:
+        if key not in self._boots:
+            while len(self._boots) >= _MOST_BOOTS:
+                self._boots.pop(next(iter(self._boots))).end()
+            hello = {"gpu": _gpu(question)}
+            self._boots[key] = DryBoot(self._engine.python, hello, environment, self._limits)
+        return self._boots[key]
+
+
+def _key(question: Question, environment: Mapping[str, str]) -> str:
+    """Equal for questions that one loaded engine can answer.
+
+    LMCache reads its settings when a connector is made, so they may differ; vLLM reads some of its
+    variables when it is imported.
+    """
+    ignored = ("LMCACHE_", "PYTHONHASHSEED")
+    kept = {k: v for k, v in environment.items() if not k.startswith(ignored)}
+    return json.dumps([_gpu(question), kept], sort_keys=True)
 
 
 def _request(question: Question) -> dict[str, Any]:
-    gpu = question.gpu
     return {
         "model": question.model,
         "model_directory": None
@@ -95,17 +153,21 @@ def _request(question: Question) -> dict[str, Any]:
             {"name": name, "arguments": list(arguments)} for name, arguments in question.flags
         ],
         "extra": list(question.extra),
-        "gpu": None
-        if gpu is None
-        else {
-            "name": gpu.name,
-            "capability": gpu.capability,
-            "memory": gpu.memory,
-            "usable_memory": gpu.usable_memory,
-            "sm_count": gpu.sm_count,
-            "shared_memory": gpu.shared_memory,
-            "count": question.gpus,
-        },
         "lmcache_keys": list(question.lmcache_keys),
         "arguments_only": question.arguments_only,
+    }
+
+
+def _gpu(question: Question) -> dict[str, Any] | None:
+    gpu = question.gpu
+    if gpu is None:
+        return None
+    return {
+        "name": gpu.name,
+        "capability": gpu.capability,
+        "memory": gpu.memory,
+        "usable_memory": gpu.usable_memory,
+        "sm_count": gpu.sm_count,
+        "shared_memory": gpu.shared_memory,
+        "count": max(_FEWEST_GPUS, question.gpus),
     }

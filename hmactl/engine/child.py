@@ -11,7 +11,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from types import TracebackType
+from typing import Any, Self
 
 _DRYBOOT = Path(__file__).parent / "dryboot"
 _POLL_SECONDS = 0.25
@@ -21,7 +22,7 @@ _PAGE_SIZE = os.sysconf("SC_PAGE_SIZE")
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How long (seconds) and how large (resident bytes of the whole process group) it may get."""
+    """How long (seconds) an answer may take, and how large (resident bytes) the child may get."""
 
     seconds: float = 600.0
     memory: int = 16 << 30
@@ -39,60 +40,101 @@ class DryBootFailedError(Exception):
         self.evidence = evidence
 
 
-def converse(
-    python: Path,
-    request: Mapping[str, Any],
-    environment: Mapping[str, str],
-    *,
-    limits: Limits,
-    on_stage: Callable[[str], None],
-    on_ask: Callable[[str, dict[str, Any]], dict[str, Any]],
-) -> dict[str, Any]:
-    """Start the dry boot with ``request`` and return its answer.
+class DryBoot:
+    """A child process that has the engine loaded and answers one request after the other.
 
-    Raises DryBootFailedError. The child's whole process group is gone when this returns or raises.
+    ``hello`` is what it loads the engine for. As a context manager it leaves nothing running.
     """
-    read, write = os.pipe()
-    with tempfile.TemporaryFile() as log, os.fdopen(read, "rb") as events:
+
+    def __init__(
+        self,
+        python: Path,
+        hello: Mapping[str, Any],
+        environment: Mapping[str, str],
+        limits: Limits,
+    ) -> None:
+        self._limits = limits
+        self._stage = "start"
+        self._buffer = b""
+        self._asked = 0
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
+        self._log_start = 0
+        read, write = os.pipe()
+        self._events = os.fdopen(read, "rb")
         try:
-            child = subprocess.Popen(  # noqa: S603 - an argv of our own, no shell
+            self._child = subprocess.Popen(  # noqa: S603 - an argv of our own, no shell
                 [str(python), str(_DRYBOOT), str(write)],
                 stdin=subprocess.PIPE,
-                stdout=log,
+                stdout=self._log,
                 stderr=subprocess.STDOUT,
                 env=dict(environment),
                 pass_fds=[write],
                 start_new_session=True,
             )
+        except OSError:
+            self._events.close()
+            self._log.close()
+            raise
         finally:
             os.close(write)
-        conversation = _Conversation(child, log, limits)
+        self._send(hello)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.end()
+
+    def ask(
+        self,
+        request: Mapping[str, Any],
+        *,
+        on_stage: Callable[[str], None],
+        on_ask: Callable[[str, dict[str, Any]], dict[str, Any]],
+    ) -> dict[str, Any]:
+        """The answer to ``request``.
+
+        Raises DryBootFailedError; the child then has to be ended, for it may still be busy.
+        """
+        deadline = time.monotonic() + self._limits.seconds
+        self._log_start = self._log.seek(0, os.SEEK_END)
+        self._asked += 1
+        self._send({**request, "id": self._asked})
+        for event in self._receive(deadline):
+            match event["event"]:
+                case "stage":
+                    self._stage = event["stage"]
+                    on_stage(event["stage"])
+                case "ask":
+                    self._send(on_ask(event["question"], event["facts"]))
+                case "answer":
+                    answer: dict[str, Any] = event["answer"]
+                    return answer
+                case "crashed" if event["id"] == self._asked:
+                    raise self._crashed(event["status"])
         try:
-            conversation.send(request)
-            for event in conversation.events(events):
-                match event["event"]:
-                    case "stage":
-                        conversation.stage = event["stage"]
-                        on_stage(event["stage"])
-                    case "ask":
-                        conversation.send(on_ask(event["question"], event["facts"]))
-                    case "answer":
-                        answer: dict[str, Any] = event["answer"]
-                        return answer
-            raise conversation.crashed()
-        finally:
-            _end_group(child)
+            status = self._child.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            raise self._failed("closed its answer without giving one") from None
+        raise self._crashed(status)
 
+    def end(self) -> None:
+        """End its whole process group, at once."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._child.pid, signal.SIGKILL)
+        self._child.wait()
+        if self._child.stdin is not None:
+            with contextlib.suppress(BrokenPipeError):
+                self._child.stdin.close()
+        self._events.close()
+        self._log.close()
 
-class _Conversation:
-    def __init__(self, child: subprocess.Popen[bytes], log: IO[bytes], limits: Limits) -> None:
-        self._child = child
-        self._log = log
-        self._limits = limits
-        self._deadline = time.monotonic() + limits.seconds
-        self.stage = "start"
-
-    def send(self, message: Mapping[str, Any]) -> None:
+    def _send(self, message: Mapping[str, Any]) -> None:
         if self._child.stdin is None:
             return
         # A child that died says why in its log, and its end of file is seen next.
@@ -100,34 +142,28 @@ class _Conversation:
             self._child.stdin.write(json.dumps(message).encode() + b"\n")
             self._child.stdin.flush()
 
-    def events(self, stream: IO[bytes]) -> Iterator[dict[str, Any]]:
+    def _receive(self, deadline: float) -> Iterator[dict[str, Any]]:
         """Events as they come, until the child closes the stream."""
-        buffer = b""
         with selectors.DefaultSelector() as selector:
-            selector.register(stream, selectors.EVENT_READ)
+            selector.register(self._events, selectors.EVENT_READ)
             while True:
-                self._check_limits()
-                if not selector.select(_POLL_SECONDS):
-                    continue
-                chunk = os.read(stream.fileno(), 1 << 20)
-                if not chunk:
-                    return
-                *lines, buffer = (buffer + chunk).split(b"\n")
-                for line in lines:
+                while b"\n" in self._buffer:
+                    line, _, self._buffer = self._buffer.partition(b"\n")
                     yield json.loads(line)
+                self._check_limits(deadline)
+                if selector.select(_POLL_SECONDS):
+                    chunk = os.read(self._events.fileno(), 1 << 20)
+                    if not chunk:
+                        return
+                    self._buffer += chunk
 
-    def crashed(self) -> DryBootFailedError:
-        try:
-            status = self._child.wait(timeout=5)
-        except subprocess.TimeoutExpired:
-            return self._failed("closed its answer without giving one")
+    def _crashed(self, status: int) -> DryBootFailedError:
         if status < 0:
-            name = signal.Signals(-status).name
-            return self._failed(f"was ended by {name}")
+            return self._failed(f"was ended by {signal.Signals(-status).name}")
         return self._failed(f"ended with exit status {status}")
 
-    def _check_limits(self) -> None:
-        if time.monotonic() > self._deadline:
+    def _check_limits(self, deadline: float) -> None:
+        if time.monotonic() > deadline:
             raise self._failed(f"gave no answer within {self._limits.seconds:g} s")
         used = _resident_bytes(self._child.pid)
         if used > self._limits.memory:
@@ -138,9 +174,9 @@ class _Conversation:
 
     def _failed(self, what: str) -> DryBootFailedError:
         size = self._log.seek(0, os.SEEK_END)
-        self._log.seek(max(0, size - _TAIL_BYTES))
+        self._log.seek(max(self._log_start, size - _TAIL_BYTES))
         lines = self._log.read().decode("utf-8", "replace").splitlines()
-        return DryBootFailedError(what, self.stage, tuple(filter(None, map(str.rstrip, lines))))
+        return DryBootFailedError(what, self._stage, tuple(filter(None, map(str.rstrip, lines))))
 
 
 def _resident_bytes(session: int) -> int:
@@ -152,12 +188,3 @@ def _resident_bytes(session: int) -> int:
             if int(fields[3]) == session:
                 total += int(fields[21]) * _PAGE_SIZE
     return total
-
-
-def _end_group(child: subprocess.Popen[bytes]) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(child.pid, signal.SIGKILL)
-    child.wait()
-    if child.stdin is not None:
-        with contextlib.suppress(BrokenPipeError):
-            child.stdin.close()

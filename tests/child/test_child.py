@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hmactl.engine.child import DryBootFailedError, Limits, converse
+from hmactl.engine.child import DryBoot, DryBootFailedError, Limits
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits are read from /proc")
 
@@ -24,31 +24,50 @@ def _python(tmp_path: Path, program: str) -> Path:
 
 def _run(tmp_path: Path, program: str, limits: Limits) -> tuple[dict[str, object], list[str]]:
     stages: list[str] = []
-    answer = converse(
-        _python(tmp_path, program),
-        {"hello": 1},
-        dict(os.environ),
-        limits=limits,
-        on_stage=stages.append,
-        on_ask=lambda question, facts: {"to": question, "facts": facts},
-    )
+    python = _python(tmp_path, program)
+    with DryBoot(python, {"hello": 0}, dict(os.environ), limits) as boot:
+        answer = boot.ask(
+            {"question": 1},
+            on_stage=stages.append,
+            on_ask=lambda question, facts: {"to": question, "facts": facts},
+        )
     return answer, stages
 
 
 def test_a_conversation(tmp_path: Path) -> None:
     program = """
 out = os.fdopen(FD, "w")
+hello = json.loads(sys.stdin.readline())
 request = json.loads(sys.stdin.readline())
 def say(**event): print(json.dumps(event), file=out, flush=True)
 say(event="stage", stage="one")
 say(event="ask", question="how many", facts={"n": 2})
 reply = json.loads(sys.stdin.readline())
 print("noise on stdout")
-say(event="answer", answer={"request": request, "reply": reply})
+say(event="answer", answer={"hello": hello, "request": request, "reply": reply})
 """
     answer, stages = _run(tmp_path, program, Limits(seconds=30))
     assert stages == ["one"]
-    assert answer == {"request": {"hello": 1}, "reply": {"to": "how many", "facts": {"n": 2}}}
+    assert answer == {
+        "hello": {"hello": 0},
+        "request": {"question": 1, "id": 1},
+        "reply": {"to": "how many", "facts": {"n": 2}},
+    }
+
+
+def test_a_crash_that_comes_after_its_answer_is_not_the_next_ones(tmp_path: Path) -> None:
+    program = """
+out = os.fdopen(FD, "w")
+sys.stdin.readline()
+for line in sys.stdin:
+    number = json.loads(line)["id"]
+    if number == 2: print(json.dumps({"event": "crashed", "id": 1, "status": -9}), file=out)
+    print(json.dumps({"event": "answer", "answer": {"n": number}}), file=out, flush=True)
+"""
+    with DryBoot(_python(tmp_path, program), {}, dict(os.environ), Limits(seconds=30)) as boot:
+        for number in (1, 2):
+            answer = boot.ask({}, on_stage=lambda _: None, on_ask=lambda *_: {})
+            assert answer == {"n": number}
 
 
 @pytest.mark.parametrize(

@@ -1,18 +1,13 @@
-"""Run with the target interpreter: ``python .../dryboot ANSWER_FD``, request on stdin.
+"""Run with the target interpreter: ``python .../dryboot ANSWER_FD``, requests on stdin.
 
 Loads its own package under a private name, so that nothing of hmactl is importable beside it and
 none of its module names can shadow the engine's.
 """
 
-import ctypes
 import importlib
 import importlib.util
-import os
-import signal
 import sys
 from pathlib import Path
-
-_PR_SET_PDEATHSIG = 1
 
 
 def _load() -> None:
@@ -28,18 +23,11 @@ def _load() -> None:
     spec.loader.exec_module(package)
 
 
-def _end_with_parent() -> None:
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
 if __name__ == "__main__":
-    _end_with_parent()
     _load()
+    lifetime = importlib.import_module("hmactl_dryboot.lifetime")
+    lifetime.end_with_parent()
     program = importlib.import_module("hmactl_dryboot.program")
     protocol = importlib.import_module("hmactl_dryboot.protocol")
     program.run(protocol.Channel(int(sys.argv[1])))
-    # Interpreter shutdown of torch takes seconds and can crash; everything has been said.
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(0)
+    lifetime.leave()

@@ -4,12 +4,30 @@ No weights are read and no GPU memory is used. Each step that the engine refuses
 with the engine's own words and the stage; what was learnt before is in the answer all the same.
 """
 
+import contextlib
+import importlib
+import os
 import sys
 import types
 from typing import Any
 
+from . import lifetime
 from .evidence import Warnings, words
 from .protocol import Channel
+
+# Imported once instead of in every fork.
+_NEEDED_BY_MOST = (
+    "vllm.compilation.backends",
+    "vllm.distributed.kv_transfer.kv_connector.factory",
+    "vllm.distributed.kv_transfer.kv_connector.v1.base",
+    "vllm.model_executor.model_loader.utils",
+    "vllm.model_executor.models.interfaces",
+    "vllm.model_executor.models.llama",
+    "vllm.v1.engine.core",
+    "vllm.v1.worker.gpu.attn_utils",
+    "vllm.v1.worker.worker_base",
+    "torch.testing._internal.distributed.fake_pg",
+)
 
 
 class _RefusedError(Exception):
@@ -22,12 +40,62 @@ class _RefusedError(Exception):
 
 
 def run(channel: Channel) -> None:
-    """Answer one request. Everything unexpected is left to the caller: it is a crash."""
-    request = channel.request()
+    """Load the engine once for the GPU of the first line, then answer one request per line.
+
+    Each request is answered by a fork, because a dry boot leaves its process full of global
+    state. Everything unexpected ends the fork: it is a crash, and said so.
+    """
+    hello = channel.read()
+    if hello is None:
+        return
+    common = _load(channel, hello["gpu"])
+    while (request := channel.read()) is not None:
+        channel.flush()
+        pid = os.fork()
+        if pid == 0:
+            lifetime.end_with_parent()
+            _answer(channel, request, common)
+            lifetime.leave()
+        _, status = os.waitpid(pid, 0)
+        if status != 0:
+            channel.crashed(request["id"], os.waitstatus_to_exitcode(status))
+
+
+def _load(channel: Channel, gpu: dict[str, Any] | None) -> dict[str, Any]:
+    """Import what every answer needs; returns what every answer says."""
+    channel.stage("torch")
+    import torch
+
+    channel.stage("vllm")
+    common: dict[str, Any] = {}
+    if gpu is None:
+        _plain_cpu()
+    else:
+        from . import virtual_gpu
+
+        gpu = gpu | {"capability": tuple(gpu["capability"])}
+        common["stand_ins"] = virtual_gpu.install(virtual_gpu.Gpu(**gpu))
+    import vllm
+
+    from . import arguments
+
+    common["versions"] = _versions(torch, vllm)
+    common["parsers"] = arguments.serve_parser()
+    for module in _NEEDED_BY_MOST:
+        # Where a version lacks one, the step that needs it will say so, or find another.
+        with contextlib.suppress(ImportError):
+            importlib.import_module(module)
+    return common
+
+
+def _answer(channel: Channel, request: dict[str, Any], common: dict[str, Any]) -> None:
+    os.environ.clear()
+    os.environ.update(request["environment"])
     warnings = Warnings()
-    answer: dict[str, Any] = {"error": None, "missing": []}
+    answer: dict[str, Any] = {"error": None, "missing": [], "stand_ins": []}
+    answer |= {name: value for name, value in common.items() if name != "parsers"}
     try:
-        _boot(channel, request, answer, warnings)
+        _boot(channel, request, answer, warnings, common["parsers"])
     except _RefusedError as refused:
         answer["error"] = {
             "stage": refused.stage,
@@ -39,29 +107,17 @@ def run(channel: Channel) -> None:
 
 
 def _boot(
-    channel: Channel, request: dict[str, Any], answer: dict[str, Any], warnings: Warnings
+    channel: Channel,
+    request: dict[str, Any],
+    answer: dict[str, Any],
+    warnings: Warnings,
+    parsers: tuple[Any, Any],
 ) -> None:
-    channel.stage("torch")
-    import torch
-
-    channel.stage("vllm")
-    if request["gpu"] is None:
-        _plain_cpu()
-    else:
-        from . import virtual_gpu
-
-        gpu = dict(request["gpu"])
-        gpu["capability"] = tuple(gpu["capability"])
-        answer["stand_ins"] = virtual_gpu.install(virtual_gpu.Gpu(**gpu))
-    import vllm
-
     from . import arguments as parsing
     from . import engine_config
 
-    answer["versions"] = _versions(torch, vllm)
-
     channel.stage("arguments")
-    parser, serve = parsing.serve_parser()
+    parser, serve = parsers
     flags = request["flags"]
     answer["flag_problems"] = parsing.problems(parser, serve, request["model"], flags)
     if request["lmcache_keys"]:
