@@ -101,13 +101,13 @@ def _ask(
     arguments_only: bool,
 ) -> Facts:
     memory: list[KvMemory] = []
+    given = options.kv_cache_memory or deployment.target.kv_cache_memory
 
     def size(answer: Answer) -> KvMemory:
         if answer.config is None:
             raise ValueError("the dry boot asked for memory before it had a configuration")
-        given = options.kv_cache_memory or deployment.target.kv_cache_memory
         memory.append(kv_memory(given, answer.config, answer.weights, gpu, options.host_memory))
-        return memory[0]
+        return memory[-1]
 
     def question(model: ModelConfig | None) -> Question:
         return Question(
@@ -120,6 +120,7 @@ def _ask(
             environment={**options.environment, **serve_environment(deployment)},
             lmcache_keys=tuple(setting.name for setting in deployment.lmcache),
             arguments_only=arguments_only,
+            kv_cache_memory=given,
         )
 
     def answer_to(asked: Question) -> Answer:
@@ -136,7 +137,7 @@ def _ask(
         offline=options.offline,
     ) as model:
         answer = answer_to(question(model))
-    return Facts(deployment, answer, model, gpu, memory[0] if memory else None)
+    return Facts(deployment, answer, model, gpu, memory[-1] if memory else None)
 
 
 def _flags(deployment: Deployment) -> tuple[tuple[str, tuple[str, ...]], ...]:

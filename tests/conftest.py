@@ -55,7 +55,12 @@ def hmactl(tmp_path: Path) -> Run:
             text=True,
             timeout=timeout,
             cwd=tmp_path,
-            env={**os.environ, "HF_HUB_OFFLINE": "1", **env},
+            env={
+                **os.environ,
+                "HF_HUB_OFFLINE": "1",
+                "XDG_CACHE_HOME": str(tmp_path / "cache"),
+                **env,
+            },
             check=False,
         )
         assert "Traceback" not in done.stdout + done.stderr, done.stderr

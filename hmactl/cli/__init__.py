@@ -6,6 +6,7 @@ from importlib import import_module
 import click
 
 _COMMANDS = {
+    "cache": "Forget the answers of earlier dry boots.",
     "check": "Say whether a deployment will come up, and what it costs if HMA is off.",
     "explain": "Say what a finding means and what to do about it.",
     "gpus": "List the GPUs that a deployment can be planned for.",

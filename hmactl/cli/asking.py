@@ -11,6 +11,7 @@ import click
 
 from hmactl.check import Checked, Options, check_document
 from hmactl.cli.terminal import progress
+from hmactl.engine.answer_cache import AnswerCache, cache_directory
 from hmactl.engine.ask import Session
 from hmactl.engine.child import Limits
 from hmactl.engine.find import Engine, EngineNotFound, find_engine
@@ -27,6 +28,7 @@ class Asking:
     offline: bool
     timeout: float
     memory_limit: int
+    no_cache: bool
     quiet: bool
     verbose: bool
 
@@ -50,7 +52,8 @@ class Asking:
         if engine is None:
             yield None
             return
-        with Session(engine, Limits(self.timeout, self.memory_limit)) as session:
+        answers = None if self.no_cache else AnswerCache(cache_directory(os.environ))
+        with Session(engine, Limits(self.timeout, self.memory_limit), answers) as session:
             yield session
 
     def check(

@@ -56,6 +56,9 @@ def engine_options(command: Callable[..., None]) -> Callable[..., None]:
                 metavar="SIZE",
                 help="Give up on a dry boot that uses more memory than this.",
             ),
+            click.option(
+                "--no-cache", is_flag=True, help="Neither use nor keep answers of the dry boot."
+            ),
             click.option("-q", "--quiet", is_flag=True, help="No progress on standard error."),
             click.option(
                 "-v", "--verbose", is_flag=True, help="Also the engine's warnings and each stage."

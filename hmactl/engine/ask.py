@@ -10,6 +10,7 @@ from typing import Any, Protocol, Self
 
 from hmactl.catalogue.gpus import Gpu
 from hmactl.engine.answer import Answer
+from hmactl.engine.answer_cache import AnswerCache, answer_key
 from hmactl.engine.bridge_environment import bridge_environment
 from hmactl.engine.child import DryBoot, Limits
 from hmactl.engine.find import Engine
@@ -48,6 +49,7 @@ class Question:
 
     ``flags`` are (option name, its arguments) in order; ``extra`` further arguments. ``gpu`` None
     is the plain CPU platform, ``gpus`` how many there are. ``environment`` is the server's.
+    ``kv_cache_memory`` is the operator's figure, for which ``size_memory`` will answer.
     ``arguments_only`` stops after the command line and the LMCache keys were checked.
     """
 
@@ -60,17 +62,20 @@ class Question:
     environment: Mapping[str, str]
     lmcache_keys: tuple[str, ...]
     arguments_only: bool
+    kv_cache_memory: int | None = None
 
 
 class Session:
     """One engine, asked about any number of deployments.
 
     The engine is loaded once for each kind of GPU and environment, which is nearly all that an
-    answer costs. As a context manager it leaves nothing running.
+    answer costs. ``answers`` are those of earlier sessions. As a context manager it leaves nothing
+    running.
     """
 
-    def __init__(self, engine: Engine, limits: Limits) -> None:
+    def __init__(self, engine: Engine, limits: Limits, answers: AnswerCache | None = None) -> None:
         self._engine = engine
+        self._answers = answers
         self._limits = limits
         self._boots: dict[str, DryBoot] = {}
         # vLLM caches what it learns of model classes and forgets for which platform.
@@ -103,20 +108,53 @@ class Session:
         how many bytes of KV cache memory each rank has. Raises DryBootFailedError.
         """
 
-        def on_ask(_question: str, facts: dict[str, Any]) -> dict[str, Any]:
-            return {"bytes_per_rank": size_memory(Answer.model_validate(facts)).bytes_per_rank}
-
         environment = self._environment(question)
-        key = _key(question, environment)
+        key = self._answer_key(question, environment)
+        if (known := self._known(key, size_memory)) is not None:
+            return known
+        memory: list[Memory] = []
+
+        def on_ask(_question: str, facts: dict[str, Any]) -> dict[str, Any]:
+            memory.append(size_memory(Answer.model_validate(facts)))
+            return {"bytes_per_rank": memory[-1].bytes_per_rank}
+
+        boot_key = _boot_key(question, environment)
         try:
-            boot = self._boot(key, question, environment)
+            boot = self._boot(boot_key, question, environment)
             request = _request(question) | {"environment": environment}
-            return Answer.model_validate(boot.ask(request, on_stage=on_stage, on_ask=on_ask))
+            answer = boot.ask(request, on_stage=on_stage, on_ask=on_ask)
         except BaseException:
             # Whatever ended this answer, the child is in no state to give another.
-            if key in self._boots:
-                self._boots.pop(key).end()
+            if boot_key in self._boots:
+                self._boots.pop(boot_key).end()
             raise
+        parsed = Answer.model_validate(answer)
+        if self._answers is not None and key is not None:
+            sizes = list(memory[-1].bytes_per_rank) if memory else None
+            self._answers.put(key, {"answer": answer, "bytes_per_rank": sizes})
+        return parsed
+
+    def _answer_key(self, question: Question, environment: Mapping[str, str]) -> str | None:
+        if self._answers is None:
+            return None
+        request = _request(question) | {
+            "gpu": _gpu(question),
+            "kv_cache_memory": question.kv_cache_memory,
+        }
+        return answer_key(self._engine, request, question.model_directory, environment)
+
+    def _known(self, key: str | None, size_memory: Callable[[Answer], Memory]) -> Answer | None:
+        """An earlier answer, if the memory for its plan would be the same again."""
+        if self._answers is None or key is None or (kept := self._answers.get(key)) is None:
+            return None
+        try:
+            answer = Answer.model_validate(kept["answer"])
+        except (KeyError, ValueError):
+            return None
+        if answer.plan is None:
+            return answer
+        same = list(size_memory(answer).bytes_per_rank) == kept.get("bytes_per_rank")
+        return answer if same else None
 
     def _environment(self, question: Question) -> dict[str, str]:
         environment = dict(question.environment)
@@ -132,7 +170,7 @@ class Session:
         return self._boots[key]
 
 
-def _key(question: Question, environment: Mapping[str, str]) -> str:
+def _boot_key(question: Question, environment: Mapping[str, str]) -> str:
     """Equal for questions that one loaded engine can answer.
 
     LMCache reads its settings when a connector is made, so they may differ; vLLM reads some of its

@@ -22,6 +22,8 @@ _EXTENSIONS = (
     "vllm._flashmla_extension_C",
     "vllm.cumem_allocator",
 )
+# Imported only by versions that have them; a CPU build's own may have been built for another torch.
+_EXTENSIONS_OF_SOME = ("vllm._C", "vllm._moe_C", "vllm._rocm_C", "vllm.spinloop", "vllm.fs_io_C")
 _LAZY_MODULES = (
     "vllm.vllm_flash_attn._vllm_fa2_C",
     "vllm.vllm_flash_attn._vllm_fa3_C",
@@ -58,31 +60,66 @@ _CPU_ONLY_PREFIXES = ("_", "convert_weight_packed", "dynamic_4bit", "init_cpu")
 _libraries: dict[str, Any] = {}
 
 
-def stand_in() -> list[str]:
-    """Put stand-ins in place; returns the names of the modules that had to be replaced."""
+def watch() -> None:
+    """From now on, an extension that does not load is imported as an empty module."""
+    sys.meta_path.insert(0, _ExtensionFinder())
     sys.meta_path.append(_LazyFinder())
-    absent = [name for name in _EXTENSIONS if not _loads(name)]
-    for name in absent:
-        _put(types.ModuleType(name))
-    if "vllm._C_stable_libtorch" in absent:
+
+
+def stand_in() -> list[str]:
+    """Put stand-ins in place; returns the names of the modules that had to be replaced.
+
+    Needs the platform module to be imported, because that imports the extensions which register
+    the operators that are defined here if they are absent.
+    """
+    for name in _EXTENSIONS:
+        importlib.import_module(name)
+    if not _has_capability_queries():
         _define_capability_queries()
         _define_ops_on_first_use()
-    return absent
+    return sorted(_replaced)
 
 
-def _loads(name: str) -> bool:
-    try:
-        importlib.import_module(name)
-    except (ImportError, OSError):
-        return False
-    return True
+_replaced: set[str] = set()
 
 
-def _put(module: types.ModuleType) -> None:
-    sys.modules[module.__name__] = module
-    parent, _, leaf = module.__name__.rpartition(".")
-    if parent in sys.modules:
-        setattr(sys.modules[parent], leaf, module)
+class _ExtensionFinder(importlib.abc.MetaPathFinder):
+    """First on sys.meta_path: finds the real extension and survives that it does not load."""
+
+    def find_spec(
+        self,
+        fullname: str,
+        path: Sequence[str] | None = None,
+        target: types.ModuleType | None = None,  # noqa: ARG002
+    ) -> importlib.machinery.ModuleSpec | None:
+        if fullname not in _EXTENSIONS and fullname not in _EXTENSIONS_OF_SOME:
+            return None
+        real = importlib.machinery.PathFinder.find_spec(fullname, path)
+        loader = _Lenient(None if real is None else real.loader)
+        origin = None if real is None else real.origin
+        return importlib.machinery.ModuleSpec(fullname, loader, origin=origin)
+
+
+class _Lenient(importlib.abc.Loader):
+    """Loads as another loader does, or leaves the module empty."""
+
+    def __init__(self, real: Any) -> None:
+        self._real = real
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType | None:
+        if self._real is not None:
+            try:
+                module: types.ModuleType | None = self._real.create_module(spec)
+            except (ImportError, OSError):
+                self._real = None
+            else:
+                return module
+        _replaced.add(spec.name)
+        return None
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        if self._real is not None:
+            self._real.exec_module(module)
 
 
 class _LazyFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -121,6 +158,12 @@ def _library(namespace: str) -> Any:
     if namespace not in _libraries:
         _libraries[namespace] = torch.library.Library(namespace, "FRAGMENT")
     return _libraries[namespace]
+
+
+def _has_capability_queries() -> bool:
+    import torch
+
+    return any(hasattr(getattr(torch.ops, space), name) for space, name in _CAPABILITY_QUERIES)
 
 
 def _define_capability_queries() -> None:

@@ -3,8 +3,12 @@
 Must be installed before anything reads ``vllm.platforms.current_platform``.
 """
 
+import importlib.abc
+import importlib.machinery
 import os
+import sys
 import types
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,25 +38,52 @@ def install(gpu: Gpu) -> list[str]:
     # Triton tolerates a missing driver only when told that there are no devices.
     os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
     real_gpu = torch.cuda.is_available()
-    replaced = absent.stand_in()
     if torch.version.cuda is None:
         torch.version.cuda = "13.0"
-    _believe_in_cuda_build()
+    absent.watch()
+    _platform(gpu)
+    replaced = absent.stand_in()
     if not real_gpu:
         _triton_driver(gpu)
         _streams_and_events(gpu)
     _device_queries(gpu)
-    _platform(gpu)
     return replaced
 
 
-def _believe_in_cuda_build() -> None:
-    import vllm.platforms as platforms
+class _PlatformsFinder(importlib.abc.MetaPathFinder):
+    """Tells ``vllm.platforms`` at its import which platform to resolve.
 
-    matches = platforms.vllm_version_matches_substr
-    platforms.vllm_version_matches_substr = lambda part: part != "cpu" and matches(part)
-    if platforms._current_platform is not None:
-        raise RuntimeError("vLLM chose its platform before the virtual GPU was in place")
+    Some versions ask for their platform before ``import vllm`` is done.
+    """
+
+    def __init__(self, make_platform: Callable[[], Any]) -> None:
+        self._make_platform = make_platform
+
+    def find_spec(
+        self,
+        fullname: str,
+        path: Sequence[str] | None = None,
+        target: types.ModuleType | None = None,  # noqa: ARG002
+    ) -> importlib.machinery.ModuleSpec | None:
+        if fullname != "vllm.platforms":
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(fullname, path)
+        if spec is not None and spec.loader is not None:
+            loader: Any = spec.loader
+            execute = loader.exec_module
+
+            def exec_module(module: Any) -> None:
+                execute(module)
+                self._configure(module)
+
+            loader.exec_module = exec_module
+        return spec
+
+    def _configure(self, platforms: Any) -> None:
+        matches = platforms.vllm_version_matches_substr
+        platforms.vllm_version_matches_substr = lambda part: part != "cpu" and matches(part)
+        platforms.resolve_current_platform_cls_qualname = lambda: "vllm.platforms.virtual_gpu"
+        platforms.virtual_gpu = self._make_platform
 
 
 def _triton_driver(gpu: Gpu) -> None:
@@ -181,7 +212,16 @@ def _device_queries(gpu: Gpu) -> None:
 
 
 def _platform(gpu: Gpu) -> None:
+    if "vllm.platforms" in sys.modules:
+        raise RuntimeError("vLLM was imported before the virtual GPU was in place")
+    sys.meta_path.insert(0, _PlatformsFinder(lambda: _make_platform(gpu)))
     import vllm.platforms as platforms
+
+    if platforms.current_platform.get_device_name() != gpu.name:
+        raise RuntimeError("vLLM chose another platform than the virtual GPU")
+
+
+def _make_platform(gpu: Gpu) -> Any:
     from vllm.platforms import cuda
     from vllm.platforms.interface import DeviceCapability
 
@@ -237,4 +277,4 @@ def _platform(gpu: Gpu) -> None:
         @classmethod
         def manual_seed_all(cls, seed: int) -> None: ...
 
-    platforms._current_platform = VirtualCudaPlatform()
+    return VirtualCudaPlatform()
