@@ -87,9 +87,11 @@ def check_document(document: ProfileDocument, session: Session | None, options: 
     verdict = verdict_of(facts)
     if facts.answer.error is None and facts.answer.plan is None:
         verdict = Verdict(Decision.UNKNOWN, None, None, "the profile has errors: no plan was made")
+    refusal = facts.answer.error
+    failure = verdict.reason if refusal is not None and refusal.of_the_dry_boot else None
     case = Case(facts, verdict)
     found = [*document.findings, *(f for rule in RULES for f in rule.check(case))]
-    return Checked(document.source, deployment, verdict, _sorted(found), facts)
+    return Checked(document.source, deployment, verdict, _sorted(found), facts, failure)
 
 
 def _ask(

@@ -10,11 +10,19 @@ class _Frozen(BaseModel):
 
 
 class EngineError(_Frozen):
-    """The engine's own words, and the stage at which it said them."""
+    """The engine's own words, and the stage at which it said them.
+
+    The stage "dry-boot" is none of a real start: what failed is building without weights.
+    """
 
     stage: str = ""
     type: str
     message: str
+
+    @property
+    def of_the_dry_boot(self) -> bool:
+        """A real start would not have failed here."""
+        return self.stage == "dry-boot"
 
 
 class Versions(_Frozen):

@@ -12,6 +12,13 @@ def verdict_of(facts: Facts) -> Verdict:
     Where the engine refused before its plan, that is the verdict.
     """
     answer = facts.answer
+    if answer.error is not None and answer.error.of_the_dry_boot:
+        return Verdict(
+            Decision.UNKNOWN,
+            None,
+            None,
+            f"the model cannot be built without weights: {first_line(answer.error.message)}",
+        )
     if answer.error is not None:
         return Verdict(
             Decision.REFUSE,

@@ -20,6 +20,9 @@ _READS = frozenset(
         _T.__bool__,
         _T.__index__,
         _T.__contains__,
+        # Its shape depends on values.
+        _T.nonzero,
+        torch.nonzero,
     }
 )
 _LARGEST_DUMMY_READ = 1 << 20  # elements
@@ -54,7 +57,7 @@ class MetaDevice(TorchFunctionMode):
                 kwargs["device"] = _META
         elif _is_gpu(kwargs.get("device")):
             kwargs["device"] = _META
-        elif func in _READS and _on_meta(args):
+        elif (func in _READS or _asks_where(func, args, kwargs)) and _on_meta(args):
             self.dummy_reads += 1
             shape = args[0].shape if args[0].numel() < _LARGEST_DUMMY_READ else (1,)
             return func(torch.zeros(shape, dtype=args[0].dtype, device="cpu"), *args[1:], **kwargs)
@@ -63,6 +66,11 @@ class MetaDevice(TorchFunctionMode):
         elif func is _T.pin_memory:
             return args[0]
         return func(*args, **kwargs)
+
+
+def _asks_where(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """``torch.where(condition)`` alone is a nonzero(): its shape depends on values."""
+    return func is torch.where and len(args) == 1 and not kwargs
 
 
 def _is_gpu(device: Any) -> bool:

@@ -273,4 +273,11 @@ class _refusal:  # noqa: N801 - reads as a statement
         _tb: types.TracebackType | None,
     ) -> None:
         if isinstance(error, Exception):
-            raise _RefusedError(self._stage, error) from error
+            stage = "dry-boot" if _for_want_of_values(error) else self._stage
+            raise _RefusedError(stage, error) from error
+
+
+def _for_want_of_values(error: Exception) -> bool:
+    """Whether this is about tensors without storage, which a real start does not have."""
+    text = str(error).lower()
+    return "meta" in text and ("tensor" in text or "register_meta" in text or "device" in text)

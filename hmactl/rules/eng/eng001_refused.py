@@ -34,6 +34,8 @@ _WHEN = {
 def check(case: Case) -> Iterator[Finding]:
     """One finding in the engine's own words, unless another rule says the same better."""
     answer = case.facts.answer
+    if answer.error is not None and answer.error.of_the_dry_boot:
+        return
     refusal = refusal_of_any_plan(answer) if answer.error is None else answer.error.message
     if refusal is None or any(con001_unknown.check(case)) or any(con003_no_children.check(case)):
         return
