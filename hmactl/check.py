@@ -27,7 +27,8 @@ from hmactl.verdict.verdict import Decision, Verdict
 class Options:
     """What the caller wants of a check.
 
-    ``gpu`` and ``kv_cache_memory`` (bytes per GPU) win over the profile's target. ``extra`` are
+    ``gpu`` and ``kv_cache_memory`` (bytes per GPU) win over the profile's target; where neither names
+    a GPU it is this machine's, ``local_gpu``. ``extra`` are
     further ``vllm serve`` arguments. ``environment`` is the caller's, which the engine inherits;
     relative model paths are relative to ``directory``. ``host_memory`` is this machine's, in bytes.
     """
@@ -35,6 +36,7 @@ class Options:
     environment: Mapping[str, str]
     directory: Path
     gpu: str | None = None
+    local_gpu: str | None = None
     kv_cache_memory: int | None = None
     offline: bool = False
     extra: tuple[str, ...] = ()
@@ -72,7 +74,7 @@ def check_document(document: ProfileDocument, session: Session | None, options: 
         return _unknown(document, "there is no engine to ask", failed=True)
     deployment = document.deployment
     try:
-        gpu = find_gpu(options.gpu or deployment.target.gpu or DEFAULT_GPU)
+        gpu = find_gpu(_gpu_name(deployment, options))
     except UnknownGpuError as error:
         origin = COMMAND_LINE if options.gpu else deployment.target.gpu_origin
         return _unknown(document, str(error), finding=eng003_unknown_gpu.finding(error, origin))
@@ -92,6 +94,10 @@ def check_document(document: ProfileDocument, session: Session | None, options: 
     case = Case(facts, verdict)
     found = [*document.findings, *(f for rule in RULES for f in rule.check(case))]
     return Checked(document.source, deployment, verdict, _sorted(found), facts, failure)
+
+
+def _gpu_name(deployment: Deployment, options: Options) -> str:
+    return options.gpu or deployment.target.gpu or options.local_gpu or DEFAULT_GPU
 
 
 def _ask(

@@ -15,6 +15,7 @@ from hmactl.engine.answer_cache import AnswerCache, cache_directory
 from hmactl.engine.ask import Session
 from hmactl.engine.child import Limits
 from hmactl.engine.find import Engine, EngineNotFound, find_engine
+from hmactl.engine.local_gpu import local_gpu
 from hmactl.sources.profile import ProfileDocument, read_profile_file, read_profiles
 
 
@@ -67,6 +68,7 @@ class Asking:
                 environment=dict(os.environ),
                 directory=Path.cwd(),
                 gpu=self.gpu,
+                local_gpu=local_gpu(),
                 kv_cache_memory=self.kv_cache_memory,
                 offline=self.offline,
                 extra=extra,
