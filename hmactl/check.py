@@ -27,9 +27,9 @@ from hmactl.verdict.verdict import Decision, Verdict
 class Options:
     """What the caller wants of a check.
 
-    ``gpu`` and ``kv_cache_memory`` (bytes per GPU) win over the profile's target; where neither names
-    a GPU it is this machine's, ``local_gpu``. ``extra`` are
-    further ``vllm serve`` arguments. ``environment`` is the caller's, which the engine inherits;
+    ``gpu`` and ``kv_cache_memory`` (bytes per GPU) win over the profile's target; where neither
+    names a GPU it is this machine's, ``local_gpu``. ``extra`` are further ``vllm serve`` arguments.
+    ``environment`` is the caller's, which the engine inherits;
     relative model paths are relative to ``directory``. ``host_memory`` is this machine's, in bytes.
     """
 

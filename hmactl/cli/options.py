@@ -23,8 +23,8 @@ def engine_options(command: Callable[..., None]) -> Callable[..., None]:
             click.option(
                 "--gpu",
                 metavar="NAME",
-                help="Plan for this GPU (default: the profile's target, else this machine's, else H100-80GB); "
-                "`cpu` for the plain CPU platform.",
+                help="Plan for this GPU (default: the profile's target, else this machine's, else "
+                "H100-80GB); `cpu` for the plain CPU platform.",
             ),
             click.option(
                 "--kv-cache-memory",
