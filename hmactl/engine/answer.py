@@ -12,7 +12,8 @@ class _Frozen(BaseModel):
 class EngineError(_Frozen):
     """The engine's own words, and the stage at which it said them.
 
-    The stage "dry-boot" is none of a real start: what failed is building without weights.
+    The stage "dry-boot" is none of a real start: what failed is building without weights, or
+    without the code that a model brings along.
     """
 
     stage: str = ""

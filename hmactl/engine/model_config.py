@@ -17,6 +17,17 @@ from hmactl.catalogue.models import find_model, known_models
 _HUB = "https://huggingface.co"
 _HUB_SECONDS = 10
 _HUB_FILES = ("config.json", "hf_quant_config.json")
+_SIZES = (
+    "head_dim",
+    "hidden_size",
+    "intermediate_size",
+    "num_attention_heads",
+    "num_hidden_layers",
+    "num_key_value_heads",
+    "vocab_size",
+)
+_LARGEST_SIZE = 1 << 31
+_MOST_LAYERS = 10_000
 _LARGEST_CONFIG = 4 << 20  # bytes
 
 
@@ -154,4 +165,18 @@ def _read(path: Path, *, of: str) -> dict[str, Any]:
         raise ModelConfigError(f"config.json of {of} cannot be read: {error}", fix) from None
     if not isinstance(config, dict):
         raise ModelConfigError(f"config.json of {of} is no JSON object", fix)
+    text_config = config.get("text_config")
+    for part in (config, text_config if isinstance(text_config, dict) else {}):
+        _plausible(part, of, fix)
     return config
+
+
+def _plausible(config: dict[str, Any], of: str, fix: str) -> None:
+    """Refuse what vLLM would take at its word: no layers at all, or layers without end."""
+    for name in _SIZES:
+        value = config.get(name)
+        if isinstance(value, int) and not 0 <= value <= _LARGEST_SIZE:
+            raise ModelConfigError(f"config.json of {of} claims {name} = {value}", fix)
+    layers = config.get("num_hidden_layers")
+    if isinstance(layers, int) and layers > _MOST_LAYERS:
+        raise ModelConfigError(f"config.json of {of} claims num_hidden_layers = {layers}", fix)

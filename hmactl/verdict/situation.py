@@ -17,7 +17,7 @@ def verdict_of(facts: Facts) -> Verdict:
             Decision.UNKNOWN,
             None,
             None,
-            f"the model cannot be built without weights: {first_line(answer.error.message)}",
+            f"the dry boot cannot go on where a start could: {first_line(answer.error.message)}",
         )
     if answer.error is not None:
         return Verdict(
@@ -73,6 +73,8 @@ def first_line(message: str) -> str:
         lines = lines[1:]
         if len(lines) > 1 and " " not in lines[0]:  # a field by itself, then what is wrong with it
             lines = [f"{lines[0]}: {lines[1]}"]
+    if len(lines) > 1 and lines[0].endswith(":"):
+        lines = [f"{lines[0]} {lines[1]}"]
     text = lines[0] if lines else message
     text = text.removeprefix("Value error, ").split(" [type=")[0].rstrip(". ")
     if len(text) <= _LONGEST:

@@ -104,6 +104,47 @@ def test_a_config_that_is_no_json(hmactl: Run, tmp_path: Path, model: Path) -> N
     assert (status, places) == (1, [("ENG002", 1, 1)])
 
 
+@pytest.mark.parametrize(
+    ("settings", "rule", "said"),
+    [
+        ({"num_hidden_layers": -4}, "ENG002", "num_hidden_layers = -4"),
+        ({"num_hidden_layers": 10_000_000}, "ENG002", "num_hidden_layers = 10000000"),
+        ({"hidden_size": 2**40}, "ENG002", f"hidden_size = {2**40}"),
+        ({"hidden_size": "many"}, "ENG001", "hidden_size"),
+        ({"num_key_value_heads": 2.5}, "ENG001", "num_key_value_heads"),
+        ({"architectures": "LlamaForCausalLM"}, "ENG001", "architectures"),
+        ({"text_config": {"text_config": {"text_config": {}}}}, "ENG001", "text_config"),
+        (
+            {"auto_map": {"AutoConfig": "evil.Evil"}, "model_type": "evil"},
+            "ENG001",
+            "custom code",
+        ),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else None,
+)
+def test_a_config_that_makes_no_sense(
+    hmactl: Run, tmp_path: Path, model: Path, settings: dict[str, Any], rule: str, said: str
+) -> None:
+    (model / "config.json").write_text(json.dumps(CONFIG | settings))
+    (model / "evil.py").write_text("open('it-ran', 'w')\n")
+    status, (places, one) = _findings(hmactl, tmp_path, "model: ./model\n")
+    assert (status, places) == (1, [(rule, 1, 1)])
+    assert said in one["findings"][0]["message"]
+    assert not list(tmp_path.rglob("it-ran"))
+
+
+def test_code_that_a_model_brings_is_never_run(hmactl: Run, tmp_path: Path, model: Path) -> None:
+    own = {"auto_map": {"AutoConfig": "evil.Evil"}, "model_type": "evil"}
+    (model / "config.json").write_text(json.dumps(CONFIG | own))
+    (model / "evil.py").write_text("open('it-ran', 'w')\n")
+    (tmp_path / "p.yaml").write_text("model: ./model\nvllm: {trust-remote-code: true}\n")
+    done = hmactl("check", "-q", "p.yaml")
+    # A real start could run that code and come up: no finding, and nothing known.
+    assert done.returncode == 2
+    assert "never runs" in done.stdout
+    assert not list(tmp_path.rglob("it-ran"))
+
+
 def test_a_model_that_nobody_has(hmactl: Run, tmp_path: Path) -> None:
     status, (places, one) = _findings(hmactl, tmp_path, "model: nobody/has-this\n")
     assert (status, places) == (1, [("ENG002", 1, 1)])

@@ -200,6 +200,24 @@ def _define_ops_on_first_use() -> None:
             return original(self, name)
 
     _OpNamespace.__getattr__ = lookup
+    _describe_absent_ops_too()
+
+
+def _describe_absent_ops_too() -> None:
+    # Older versions tell torch the shapes of several operators when they find the first of them.
+    import torch
+
+    library: Any = torch.library
+    original = library.register_fake
+
+    def register_fake(op: Any, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(op, str) and "::" in op:
+            namespace, name = op.split("::", 1)
+            if namespace in _NAMESPACES:
+                getattr(getattr(torch.ops, namespace), name.partition(".")[0], None)
+        return original(op, *args, **kwargs)
+
+    library.register_fake = register_fake
 
 
 def _cpu_only(name: str) -> bool:

@@ -30,6 +30,9 @@ _NEEDED_BY_MOST = (
 )
 
 
+_OWN_CODE = RuntimeError("the model brings its own code, which hmactl never runs")
+
+
 class _RefusedError(Exception):
     """The engine refuses the deployment at ``stage``; the cause is its own exception."""
 
@@ -131,12 +134,18 @@ def _boot(
     with _refusal("arguments"):
         arguments = parser.parse_args(["serve", request["model"], *argv, *request["extra"]])
     operator_flag = arguments.disable_hybrid_kv_cache_manager
+    trusts_code = bool(getattr(arguments, "trust_remote_code", False))
     if request["model_directory"] is not None:
         engine_config.without_weights(arguments, request["model_directory"])
 
     channel.stage("config")
     engine_config.inspect_models_in_process()
-    config = _configure(arguments, answer, operator_flag)
+    try:
+        config = _configure(arguments, answer, operator_flag)
+    except _RefusedError as refused:
+        if trusts_code and "custom code" in str(refused.cause):
+            raise _RefusedError("dry-boot", _OWN_CODE) from refused
+        raise
 
     channel.stage("connector")
     if config.kv_transfer_config is not None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from . import absent
+from . import absent, absent_packages
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,7 @@ def install(gpu: Gpu) -> list[str]:
     if torch.version.cuda is None:
         torch.version.cuda = "13.0"
     absent.watch()
+    absent_packages.watch()
     _platform(gpu)
     replaced = absent.stand_in()
     if not real_gpu:
