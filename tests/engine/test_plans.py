@@ -5,6 +5,7 @@ H100; profiles for other GPUs and layouts have figures by hand arithmetic beside
 """
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -138,8 +139,13 @@ def test_the_seed_scenario(hmactl: Run) -> None:
     memory = next(f for f in one["findings"] if f["id"] == "MEM001")
     assert "about 5.5" in memory["message"]
     assert "estimate" in memory["message"]
-    assert "`max-model-len` up to about 42,6" in memory["fix"]
-    assert "LMCacheMPConnector, which keeps HMA on: about 121," in memory["fix"]
+    longest = re.search(r"`max-model-len` up to about ([\d,]+)", memory["fix"])
+    assert longest is not None
+    # bytes per token: 34 layers, keys and values, 4 heads of 256, 2 bytes
+    fits = plan["kv_cache_memory_bytes"] / (34 * 2 * 4 * 256 * 2)
+    assert int(longest[1].replace(",", "")) == pytest.approx(fits, abs=32)
+    alternative = f"LMCacheMPConnector, which keeps HMA on: about {on['tokens']:,} tokens fit"
+    assert alternative in memory["fix"]
     hma = next(f for f in one["findings"] if f["id"] == "HMA001")
     assert "LMCacheMPConnector" in hma["fix"]
 

@@ -1,6 +1,7 @@
 """What vLLM's own command line parser makes of the deployment's flags."""
 
 import difflib
+import importlib
 from typing import Any
 
 from .evidence import words
@@ -24,12 +25,25 @@ def serve_parser() -> tuple[Any, Any]:
     return parser, serve
 
 
+# Where `vllm serve` has kept its options, newest first.
+_HOMES = (
+    "vllm.entrypoints.common.cli_args",
+    "vllm.entrypoints.launchers.cli_args",
+    "vllm.entrypoints.openai.cli_args",
+)
+
+
 def _make_arg_parser() -> Any:
-    try:
-        from vllm.entrypoints.launchers.cli_args import make_arg_parser
-    except ImportError:  # before vLLM 0.32 or so it lived beside the OpenAI server
-        from vllm.entrypoints.openai.cli_args import make_arg_parser
-    return make_arg_parser
+    for home in _HOMES:
+        try:
+            module = importlib.import_module(home)
+        except ModuleNotFoundError as error:
+            if not home.startswith(str(error.name)):
+                raise
+            continue
+        if hasattr(module, "make_arg_parser"):
+            return module.make_arg_parser
+    raise ImportError("this vLLM keeps the options of `vllm serve` where hmactl cannot find them")
 
 
 def problems(

@@ -13,9 +13,27 @@ def create(arguments: Any, *, disable_hma: bool | None = None) -> Any:
     from vllm.usage.usage_lib import UsageContext
 
     engine_args = AsyncEngineArgs.from_cli_args(arguments)
-    engine_args.disable_hybrid_kv_cache_manager = disable_hma
+    engine_args.disable_hybrid_kv_cache_manager = (
+        _default_flag() if disable_hma is None else disable_hma
+    )
     # The batch size defaults depend on who asks; `vllm serve` asks as the API server.
     return engine_args.create_engine_config(usage_context=UsageContext.OPENAI_API_SERVER)
+
+
+def operator_flag(arguments: Any) -> bool | None:
+    """The operator's own flag; None leaves it to the engine.
+
+    Where the engine's default is False itself, saying so makes no difference to it.
+    """
+    flag: bool | None = arguments.disable_hybrid_kv_cache_manager
+    return None if flag == _default_flag() else flag
+
+
+def _default_flag() -> bool | None:
+    from vllm.engine.arg_utils import AsyncEngineArgs
+
+    default: bool | None = AsyncEngineArgs.disable_hybrid_kv_cache_manager
+    return default
 
 
 def without_weights(arguments: Any, model_directory: str) -> None:

@@ -4,6 +4,7 @@ torch's ``fake`` backend makes every collective a no-op, so one process can buil
 of the model as the engine itself shards it.
 """
 
+import inspect
 from typing import Any
 
 
@@ -35,11 +36,18 @@ def join(config: Any, rank: int) -> None:
             distributed_init_method="fake://",
             backend="fake",
         )
+        # Not every version has both kinds of context parallelism.
+        known = inspect.signature(ps.initialize_model_parallel).parameters
+        context = {
+            f"{kind}_context_model_parallel_size": getattr(
+                parallel, f"{kind}_context_parallel_size", 1
+            )
+            for kind in ("prefill", "decode")
+        }
         ps.initialize_model_parallel(
             parallel.tensor_parallel_size,
             parallel.pipeline_parallel_size,
-            parallel.prefill_context_parallel_size,
-            parallel.decode_context_parallel_size,
+            **{name: size for name, size in context.items() if name in known},
         )
 
 

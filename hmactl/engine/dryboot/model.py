@@ -4,7 +4,7 @@ from typing import Any
 
 import torch
 
-from . import fake_group
+from . import fake_group, layers
 from .meta import MetaDevice
 
 _SPEC_FIELDS = (
@@ -31,9 +31,7 @@ class Rank:
     def __init__(self, config: Any, stage: int) -> None:
         from vllm.config import set_current_vllm_config
         from vllm.model_executor.model_loader.utils import initialize_model
-        from vllm.platforms import current_platform
         from vllm.utils.torch_utils import set_default_torch_dtype
-        from vllm.v1.worker.gpu.attn_utils import get_kv_cache_spec
 
         fake_group.join(config, rank=stage * config.parallel_config.tensor_parallel_size)
         _init_workspace()
@@ -42,10 +40,9 @@ class Rank:
             with set_default_torch_dtype(config.model_config.dtype), meta:
                 model = initialize_model(config)
                 draft = _draft(config, initialize_model)
-            # Hybrid block sizes are only known once the layers exist.
-            current_platform.update_block_size_for_backend(config)
-            self.specs: dict[str, Any] = get_kv_cache_spec(config)
-            self.backends = _backends(config)
+            layers.settle_block_size(config)
+            self.specs = layers.kv_cache_specs(config)
+            self.backends = layers.attention_backends(config)
         self.weights = weight_bytes(model) + (0 if draft is None else weight_bytes(draft))
         self.dummy_reads = meta.dummy_reads
 
@@ -116,9 +113,3 @@ def _drafts_with_a_model(speculative: Any) -> bool:
     if keeps_cache is not None:
         return bool(keeps_cache())
     return bool(speculative.use_eagle()) or speculative.method == "draft_model"
-
-
-def _backends(config: Any) -> list[Any]:
-    from vllm.distributed.kv_transfer.kv_connector.utils import get_current_attn_backends
-
-    return list(get_current_attn_backends(config))

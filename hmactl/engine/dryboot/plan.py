@@ -104,16 +104,81 @@ def _with_memory(
             vllm_config=config,
             collective_rpc=executor.collective_rpc,
         )
-        plan = EngineCore._initialize_kv_caches(engine, config)
+        with _listening() as logged:
+            planned = EngineCore._initialize_kv_caches(engine, config)
+        # Older versions return the numbers of GPU and CPU blocks before it.
+        plan = planned[-1] if isinstance(planned, tuple) else planned
         cache = config.cache_config
+        tokens = getattr(cache, "kv_cache_size_tokens", None)
+        concurrency = getattr(cache, "kv_cache_max_concurrency", None)
         return {
             "num_blocks": plan.num_blocks,
-            "tokens": getattr(cache, "kv_cache_size_tokens", None),
-            "max_concurrency": getattr(cache, "kv_cache_max_concurrency", None),
+            "tokens": logged.tokens if tokens is None else tokens,
+            "max_concurrency": logged.max_concurrency if concurrency is None else concurrency,
             "block_size": cache.block_size,
             "max_model_len": config.model_config.max_model_len,
             "groups": [_group(group) for group in plan.kv_cache_groups],
         }
+
+
+def missing(plans: dict[str, dict[str, Any]]) -> list[str]:
+    """Which figures of the plans this vLLM does not tell, as sentences."""
+    return [
+        f"the {what} of the plan with {side.replace('hma_', 'HMA ')}: this vLLM neither keeps nor "
+        "logs it where hmactl looks"
+        for side, plan in plans.items()
+        for name, what in (("tokens", "tokens"), ("max_concurrency", "maximum concurrency"))
+        if plan.get("num_blocks") and plan.get("groups") and plan.get(name) is None
+    ]
+
+
+class _Logged:
+    """What the engine prints of its plan, for versions that keep it nowhere else.
+
+    With several pipeline stages each prints its own; the smallest is what fits.
+    """
+
+    def __init__(self) -> None:
+        self.tokens: int | None = None
+        self.max_concurrency: float | None = None
+
+    def hear(self, message: Any, arguments: tuple[Any, ...]) -> None:
+        if message == "GPU KV cache size: %s tokens":
+            tokens = int(str(arguments[0]).replace(",", ""))
+            self.tokens = tokens if self.tokens is None else min(self.tokens, tokens)
+        elif message == "Maximum concurrency for %s tokens per request: %.2fx":
+            known, new = self.max_concurrency, float(arguments[1])
+            self.max_concurrency = new if known is None else min(known, new)
+
+
+class _Listener:
+    """In the place of a module's logger."""
+
+    def __init__(self, logger: Any, logged: _Logged) -> None:
+        self._logger = logger
+        self._logged = logged
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._logger, name)
+
+    def info(self, message: Any, *arguments: Any, **_options: Any) -> None:
+        self._logged.hear(message, arguments)
+
+    info_once = info
+
+
+@contextmanager
+def _listening() -> Iterator[_Logged]:
+    import vllm.v1.core.kv_cache_utils as planner
+
+    logged = _Logged()
+    module: Any = planner
+    logger = module.logger
+    module.logger = _Listener(logger, logged)
+    try:
+        yield logged
+    finally:
+        module.logger = logger
 
 
 def _group(group: Any) -> dict[str, Any]:

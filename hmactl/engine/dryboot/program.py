@@ -133,7 +133,7 @@ def _boot(
     argv = [argument for flag in flags for argument in flag["arguments"]]
     with _refusal("arguments"):
         arguments = parser.parse_args(["serve", request["model"], *argv, *request["extra"]])
-    operator_flag = arguments.disable_hybrid_kv_cache_manager
+    operator_flag = engine_config.operator_flag(arguments)
     trusts_code = bool(getattr(arguments, "trust_remote_code", False))
     if request["model_directory"] is not None:
         engine_config.without_weights(arguments, request["model_directory"])
@@ -171,6 +171,7 @@ def _boot(
         "hma_on": plan.make(config, ranks, memory, disable_hma=False),
         "hma_off": plan.make(config, ranks, memory, disable_hma=True),
     }
+    answer["missing"] += plan.missing(answer["plan"])
 
 
 def _plain_cpu() -> None:
@@ -248,6 +249,7 @@ def _about_hma(error: Exception) -> bool:
 
 def _build(config: Any, arguments: Any, answer: dict[str, Any]) -> list[Any]:
     from . import engine_config
+    from .layers import backend_name
     from .model import Rank, describe_layers
 
     stages = config.parallel_config.pipeline_parallel_size
@@ -257,7 +259,7 @@ def _build(config: Any, arguments: Any, answer: dict[str, Any]) -> list[Any]:
         ranks += [Rank(engine_config.create(arguments), stage=s) for s in range(1, stages)]
     answer["weights"] = [rank.weights for rank in ranks]
     answer["layers"] = [describe_layers(rank.specs) for rank in ranks]
-    answer["attention_backends"] = sorted({b.get_name() for r in ranks for b in r.backends})
+    answer["attention_backends"] = sorted({backend_name(b) for r in ranks for b in r.backends})
     reads = sum(rank.dummy_reads for rank in ranks)
     if reads:
         answer["missing"].append(
