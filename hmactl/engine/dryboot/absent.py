@@ -23,10 +23,16 @@ _EXTENSIONS = (
     "vllm.cumem_allocator",
 )
 # Imported only by versions that have them; a CPU build's own may have been built for another torch.
-_EXTENSIONS_OF_SOME = ("vllm._C", "vllm._moe_C", "vllm._rocm_C", "vllm.spinloop", "vllm.fs_io_C")
-_LAZY_MODULES = (
+_EXTENSIONS_OF_SOME = (
+    "vllm._C",
+    "vllm._moe_C",
+    "vllm._rocm_C",
+    "vllm.fs_io_C",
+    "vllm.spinloop",
     "vllm.vllm_flash_attn._vllm_fa2_C",
     "vllm.vllm_flash_attn._vllm_fa3_C",
+)
+_LAZY_MODULES = (
     "vllm.third_party.flashmla",
     "vllm.third_party.flashmla.flash_mla_interface",
     "vllm.third_party.deep_gemm",
