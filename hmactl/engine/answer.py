@@ -76,6 +76,7 @@ class EngineConfig(_Frozen):
     dtype: str
     enable_prefix_caching: bool
     enforce_eager: bool
+    experts_per_token: int | None
     gpu_memory_utilization: float
     hidden_size: int | None
     intermediate_size: int | None

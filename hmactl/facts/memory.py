@@ -7,12 +7,12 @@ from enum import StrEnum
 from hmactl.catalogue.gpus import Gpu
 from hmactl.engine.answer import EngineConfig
 
-# Memory that CUDA and its libraries take outside of PyTorch before anything runs: 0.07 to 0.13 GiB
-# on one GPU, 0.55 GiB with two (memory tables that users posted for H100; see docs/memory.md).
+# docs/memory.md has the evidence for these figures, and what they do on points that were not used.
+# Memory that CUDA and its libraries take outside of PyTorch before anything runs.
 _NON_TORCH = 0.13 * 2**30
 _NON_TORCH_PARALLEL = 0.55 * 2**30
-# Bytes per logit while a batch is profiled: bf16 logits, their float32 copy and the sampler's.
-_BYTES_PER_LOGIT = 10
+# While a batch is profiled: logits, their float32 copy, and what the sampler sorts.
+_BYTES_PER_LOGIT = 32
 _ACTIVATION_BYTES = 2
 
 
@@ -28,15 +28,16 @@ class KvMemory:
     """KV cache memory per rank in bytes.
 
     An estimate is a range: ``bytes_per_rank`` is what would be left if the engine's activations
-    took nothing, and ``low`` what is left after a generous allowance for them. Given memory has
-    ``low`` equal to ``bytes_per_rank``.
+    took nothing, and they may take up to about ``activations``. ``total`` is the memory of which
+    gpu_memory_utilization is a share, and ``besides`` all that the largest rank needs of it
+    besides KV cache. Given memory is exact: no activations, and no total.
     """
 
     bytes_per_rank: tuple[int, ...]
-    low: tuple[int, ...]
     origin: MemoryOrigin
+    activations: int = 0
     total: int | None = None
-    weights: tuple[int, ...] = ()
+    besides: int = 0
 
     @property
     def smallest(self) -> int:
@@ -46,7 +47,7 @@ class KvMemory:
     @property
     def smallest_low(self) -> int:
         """The same at the low end of the range."""
-        return min(self.low)
+        return max(0, self.smallest - self.activations)
 
 
 def kv_memory(
@@ -63,22 +64,26 @@ def kv_memory(
     """
     exact = given if given is not None else config.kv_cache_memory_bytes
     if exact is not None:
-        each = (exact,) * len(weights)
-        return KvMemory(each, each, MemoryOrigin.GIVEN)
+        return KvMemory((exact,) * len(weights), MemoryOrigin.GIVEN)
     total = host_memory if gpu is None else gpu.usable_memory
     budget = config.gpu_memory_utilization * total
     parallel = config.tensor_parallel_size * config.pipeline_parallel_size > 1
     non_torch = _NON_TORCH_PARALLEL if parallel else _NON_TORCH
-    high = tuple(max(0, int(budget - weight - non_torch)) for weight in weights)
     activations = _activations(config)
-    low = tuple(max(0, int(left - activations)) for left in high)
-    return KvMemory(high, low, MemoryOrigin.ESTIMATED, total, tuple(weights))
+    return KvMemory(
+        tuple(max(0, int(budget - weight - non_torch)) for weight in weights),
+        MemoryOrigin.ESTIMATED,
+        int(activations),
+        total,
+        int(max(weights) + non_torch + activations),
+    )
 
 
 def _activations(config: EngineConfig) -> float:
-    """A generous peak of one profiled batch: the widest layer's activations, or the logits."""
+    """The peak of one profiled batch: the widest layer's activations and the sampler's buffers."""
     hidden = config.hidden_size or 0
-    widest = 3 * (config.intermediate_size or 4 * hidden) / config.tensor_parallel_size
+    experts = config.experts_per_token or 1
+    widest = 3 * experts * (config.intermediate_size or 4 * hidden) / config.tensor_parallel_size
     tokens = config.max_num_batched_tokens
     layers = tokens * (widest + 4 * hidden) * _ACTIVATION_BYTES
     logits = min(config.max_num_seqs, tokens) * config.vocab_size * _BYTES_PER_LOGIT

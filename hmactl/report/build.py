@@ -97,7 +97,7 @@ def _plan(facts: Facts | None) -> PlanReport | None:
     answer, memory = facts.answer, facts.memory
     return PlanReport(
         kv_cache_memory_bytes=memory.smallest,
-        kv_cache_memory_bytes_low=memory.smallest_low,
+        activation_allowance_bytes=memory.activations,
         memory_origin=memory.origin,
         weights_bytes_per_rank=answer.weights,
         layers=answer.layers[0] if answer.layers else (),

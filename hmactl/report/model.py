@@ -85,11 +85,11 @@ class PlanReport(_Frozen):
     """Both plans for the same KV cache memory per rank, in bytes.
 
     Where ``memory_origin`` is "estimated", ``kv_cache_memory_bytes`` is what is left before
-    activations, and ``kv_cache_memory_bytes_low`` after a generous allowance for them.
+    activations, which may take up to about ``activation_allowance_bytes`` of it.
     """
 
     kv_cache_memory_bytes: int
-    kv_cache_memory_bytes_low: int
+    activation_allowance_bytes: int
     memory_origin: MemoryOrigin
     weights_bytes_per_rank: tuple[int, ...]
     layers: tuple[LayerKind, ...]

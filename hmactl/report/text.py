@@ -139,8 +139,8 @@ def _plan(plan: PlanReport, one: DeploymentReport) -> Iterator[str]:
     memory = f"{format_gib(plan.kv_cache_memory_bytes)}{per}"
     if plan.memory_origin is MemoryOrigin.ESTIMATED:
         memory = (
-            f"about {memory}: an estimate before activations; with a generous allowance for them "
-            f"{format_gib(plan.kv_cache_memory_bytes_low)}"
+            f"about {memory}: an estimate before activations, which may take up to "
+            f"{format_gib(plan.activation_allowance_bytes)}"
         )
     yield _line("KV memory", memory)
     yield ""

@@ -65,6 +65,7 @@ def summary(config: Any) -> dict[str, Any]:
         "dtype": str(model.dtype).removeprefix("torch."),
         "enable_prefix_caching": bool(cache.enable_prefix_caching),
         "enforce_eager": bool(model.enforce_eager),
+        "experts_per_token": getattr(text_config, "num_experts_per_tok", None),
         "gpu_memory_utilization": cache.gpu_memory_utilization,
         "hidden_size": getattr(text_config, "hidden_size", None),
         "intermediate_size": getattr(text_config, "intermediate_size", None),

@@ -81,10 +81,7 @@ def enough_utilisation(case: Case, plan: Plan) -> float | None:
     memory, config = case.facts.memory, case.facts.answer.config
     if memory is None or memory.total is None or config is None or plan.bytes_per_request is None:
         return None
-    missing = plan.bytes_per_request - memory.smallest_low
-    if memory.smallest_low == 0:
-        return None
-    share = config.gpu_memory_utilization + missing / memory.total
+    share = (plan.bytes_per_request + memory.besides) / memory.total
     rounded = math.ceil(share * 100) / 100
     return rounded if rounded < 1 else None
 

@@ -35,9 +35,10 @@ def check(case: Case) -> Iterator[Finding]:
         ID,
         SEVERITY,
         f"may not start: one request of maximum length needs "
-        f"{format_gib(plan.bytes_per_request)} of KV cache, and between "
-        f"{format_gib(memory.smallest_low)} and {format_gib(memory.smallest)} are left (estimate)",
+        f"{format_gib(plan.bytes_per_request)} of about {format_gib(memory.smallest)} (estimate), "
+        f"and activations may take up to {format_gib(memory.activations)}",
         "if the engine's activations take more than is to spare, it ends after loading the weights",
-        remedies(case, plan),
+        f"{remedies(case, plan)}; or a smaller `max-num-seqs`, which the sampler's share of the "
+        "activations is proportional to",
         case.flag_origin("max-model-len"),
     )
