@@ -11,7 +11,13 @@ from hmactl.rules.hma import (
     hma004_disable_impossible,
     hma005_engine_disables,
 )
-from hmactl.rules.lmc import lmc001_unknown_key, lmc002_unreadable_value, lmc003_dead_settings
+from hmactl.rules.lmc import (
+    lmc001_unknown_key,
+    lmc002_unreadable_value,
+    lmc003_dead_settings,
+    lmc004_chunk_size,
+)
+from hmactl.rules.lms import lms001_chunk_size
 from hmactl.rules.mem import mem001_does_not_fit, mem002_may_not_fit, mem003_weights_too_large
 
 RULES: tuple[Rule, ...] = (
@@ -29,6 +35,8 @@ RULES: tuple[Rule, ...] = (
     lmc001_unknown_key,
     lmc002_unreadable_value,
     lmc003_dead_settings,
+    lmc004_chunk_size,
+    lms001_chunk_size,
     mem001_does_not_fit,
     mem002_may_not_fit,
     mem003_weights_too_large,

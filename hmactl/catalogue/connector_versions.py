@@ -1,0 +1,490 @@
+"""Which connector supports HMA in which release, without an engine.
+
+The facts are read from the source of released wheels (`python -m tools.catalogue connectors`). A
+release that was not read is answered as its neighbours, where they agree, and as unknown otherwise.
+"""
+
+import difflib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from packaging.version import InvalidVersion, Version
+
+NOT_INSTALLED = ""
+"""For ``lmcache``: there is none, while None means that it is not known which."""
+
+_MULTI = "MultiConnector"
+_RESOLVED = "resolved"
+_SIMILAR = 3
+
+
+class Hma(StrEnum):
+    """Whether a connector supports HMA."""
+
+    YES = "yes"
+    NO = "no"
+    DEPENDS = "depends"
+    UNKNOWN = "unknown"
+    UNAVAILABLE = "unavailable"
+
+
+class WithConnector(StrEnum):
+    """What a vLLM makes of HMA by default where a connector is configured."""
+
+    ALWAYS_OFF = "always off"
+    OFF_UNLESS_ENABLED = "off unless enabled"
+    ASKS = "asks the connector"
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectorClass:
+    """A class as its source says; ``supports_hma`` is None where that cannot be told, and where a
+    ``resolution`` decides. ``how`` is the line of classes up to SupportsHMA, or the bases.
+    ``needs`` are packages without which its module cannot be imported."""
+
+    module: str
+    name: str
+    supports_hma: bool | None
+    how: str
+    needs: tuple[str, ...] = ()
+    resolution: "Resolution | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """What an import decides: ``otherwise`` if the environment variable is not empty or LMCache's
+    class ``module:name`` cannot be imported, else that class."""
+
+    variable: str | None
+    module: str
+    name: str
+    otherwise: ConnectorClass
+
+    @property
+    def key(self) -> str:
+        """How LMCache's releases name the class."""
+        return f"{self.module}:{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class EngineRules:
+    """``no_children``: what a MultiConnector without children comes to; ``children_count`` is
+    False where it does not support HMA whatever they are."""
+
+    with_connector: WithConnector
+    module_path_wins: bool
+    children_count: bool
+    no_children: bool
+
+
+@dataclass(frozen=True, slots=True)
+class VllmRelease:
+    """A vLLM's registry of connectors by name; ``distribution`` is that of the wheel read."""
+
+    version: str
+    distribution: str
+    rules: EngineRules
+    connectors: Mapping[str, ConnectorClass]
+
+
+@dataclass(frozen=True, slots=True)
+class LmcacheRelease:
+    """The connector classes of an LMCache, by ``module:name``."""
+
+    version: str
+    distribution: str
+    classes: Mapping[str, ConnectorClass]
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """Whether a connector supports HMA, how that is known, and what it hangs on.
+
+    ``vllm`` and ``lmcache`` are the releases whose source says so; None where none was read or
+    needed. They differ from those asked about only where a caveat says it. ``module`` and
+    ``class_name`` are those of the class that loads.
+    """
+
+    name: str
+    hma: Hma
+    how: str
+    caveats: tuple[str, ...] = ()
+    vllm: str | None = None
+    lmcache: str | None = None
+    module: str | None = None
+    class_name: str | None = None
+    similar: tuple[str, ...] = ()
+
+    @property
+    def supports_hma(self) -> bool | None:
+        """True or False where it is known, else None."""
+        return {Hma.YES: True, Hma.NO: False}.get(self.hma)
+
+
+def connector_support(
+    vllm: str,
+    lmcache: str | None,
+    name: str,
+    *,
+    environment: Mapping[str, str] | None = None,
+    module_path: str | None = None,
+    children: Sequence[str] | None = None,
+) -> Support:
+    """Whether the connector ``name`` supports HMA on that vLLM with that LMCache.
+
+    ``lmcache`` is NOT_INSTALLED or None where it is not known. ``module_path`` is the
+    kv_connector_module_path, ``children`` the names of a MultiConnector's children, where known.
+    """
+    engines, engine_caveat = _around(vllm, [r.version for r in vllm_releases()], "vLLM")
+    if not engines:
+        return Support(name, Hma.UNKNOWN, engine_caveat or "")
+    caches: list[str | None] = [lmcache]
+    cache_caveat = None
+    if lmcache:
+        known, cache_caveat = _around(lmcache, [r.version for r in lmcache_releases()], "LMCache")
+        caches = [*known] or [None]
+    asked = [
+        _Question(_vllm(e), c, environment or {}, module_path, children).answer(name)
+        for e in engines
+        for c in caches
+    ]
+    first = asked[0]
+    used = any(a.lmcache or a.hma is Hma.DEPENDS for a in asked) and name != _MULTI
+    used = used or (name == _MULTI and any(a.lmcache for a in asked))
+    caveats = [engine_caveat] if engine_caveat else []
+    if cache_caveat and used:
+        caveats.append(cache_caveat)
+    if len({a.hma for a in asked}) > 1:
+        said = "; ".join(dict.fromkeys(f"{_releases(a)}: {a.hma}" for a in asked))
+        return Support(name, Hma.UNKNOWN, f"the releases around it differ: {said}", (*caveats,))
+    return replace(first, caveats=(*caveats, *first.caveats))
+
+
+def vllm_release(version: str) -> VllmRelease | None:
+    """The release that answers for a version: itself, or the nearest older one that was read."""
+    versions = [r.version for r in vllm_releases()]
+    around, _ = _around(version, versions, "vLLM")
+    return _vllm(around[0]) if around else None
+
+
+@cache
+def vllm_releases() -> tuple[VllmRelease, ...]:
+    """Every vLLM that was read, the oldest first."""
+    part = _data()["vllm"]
+    rules = dict(by_version(part["rules"], [*part["versions"]]))
+    named = _by_name(part, "connectors")
+    return tuple(
+        VllmRelease(version, distribution, _rules(rules[version]), named[version])
+        for version, distribution in part["versions"].items()
+    )
+
+
+@cache
+def lmcache_releases() -> tuple[LmcacheRelease, ...]:
+    """Every LMCache that was read, the oldest first."""
+    part = _data()["lmcache"]
+    named = _by_name(part, "classes")
+    return tuple(
+        LmcacheRelease(version, distribution, named[version])
+        for version, distribution in part["versions"].items()
+    )
+
+
+def known_connectors() -> tuple[str, ...]:
+    """Every name that any vLLM registers."""
+    return tuple(sorted({name for release in vllm_releases() for name in release.connectors}))
+
+
+def by_version(
+    runs: Iterable[dict[str, Any]], versions: Sequence[str]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The facts of each version, from runs of versions that say the same."""
+    for run in runs:
+        facts = {key: value for key, value in run.items() if key not in {"from", "to"}}
+        for version in versions[versions.index(run["from"]) : versions.index(run["to"]) + 1]:
+            yield version, facts
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """What is asked about, with releases that were read."""
+
+    engine: VllmRelease
+    lmcache: str | None
+    environment: Mapping[str, str]
+    module_path: str | None
+    children: Sequence[str] | None
+
+    def answer(self, name: str) -> Support:
+        registered = self.engine.connectors.get(name)
+        if self.module_path and (registered is None or self.engine.rules.module_path_wins):
+            support = self._outside(name, self.module_path)
+        elif registered is None:
+            return self._not_registered(name)
+        else:
+            support = self._registered(name, registered)
+            if self.module_path:
+                ignored = f"vLLM {self.engine.version} ignores kv_connector_module_path here"
+                support = replace(support, caveats=(*support.caveats, ignored))
+        switched_off = self._switched_off()
+        if switched_off and support.hma in {Hma.YES, Hma.DEPENDS}:
+            support = replace(support, caveats=(*support.caveats, switched_off))
+        return support
+
+    def _registered(self, name: str, found: ConnectorClass) -> Support:
+        if "lmcache" in found.needs and self.lmcache == NOT_INSTALLED:
+            how = f"{found.module} imports LMCache, which is not installed"
+            return self._support(name, Hma.UNAVAILABLE, how)
+        if found.resolution is not None:
+            return self._resolved(name, found.resolution)
+        if name == _MULTI and found.supports_hma and self.engine.rules.children_count:
+            return self._multi(found)
+        return self._of_class(name, found)
+
+    def _of_class(self, name: str, found: ConnectorClass) -> Support:
+        return self._support(name, _hma(found), found.how, found)
+
+    def _resolved(self, name: str, resolution: Resolution) -> Support:
+        own = resolution.otherwise
+        if resolution.variable and self.environment.get(resolution.variable):
+            how = f"{resolution.variable} is set, so vLLM's own class: {own.how}"
+            return self._support(name, _hma(own), how, own)
+        if self.lmcache is None:
+            how = "LMCache's own class if it can be imported, else vLLM's"
+            support = self._support(name, Hma.DEPENDS, how)
+            return replace(support, caveats=_per_lmcache(resolution))
+        found = _lmcache(self.lmcache).classes.get(resolution.key)
+        if found is None:
+            how = f"LMCache {self.lmcache} has no {resolution.module}, so vLLM's own class: "
+            unseen = f"whether vLLM's own works with LMCache {self.lmcache} was not looked at"
+            support = self._support(name, _hma(own), how + own.how, own)
+            return replace(support, lmcache=self.lmcache, caveats=(unseen,))
+        caveats: tuple[str, ...] = ()
+        if found.supports_hma:
+            forced = f"or {resolution.variable} is set, " if resolution.variable else ""
+            caveats = (
+                *_since(resolution),
+                f"if LMCache's class cannot be imported {forced}vLLM's own loads, which "
+                f"{'supports' if own.supports_hma else 'does not support'} HMA",
+            )
+        support = self._support(name, _hma(found), f"LMCache's own class: {found.how}", found)
+        return replace(support, lmcache=self.lmcache, caveats=caveats)
+
+    def _multi(self, found: ConnectorClass) -> Support:
+        if self.children is None:
+            how = f"{found.how}, but all children must support it"
+            return self._support(_MULTI, Hma.DEPENDS, how, found)
+        if not self.children:
+            hma = Hma.YES if self.engine.rules.no_children else Hma.NO
+            return self._support(_MULTI, hma, "it has no children", found)
+        inner = replace(self, children=None, module_path=None)
+        answers = [inner.answer(child) for child in self.children]
+        for hma in (Hma.UNAVAILABLE, Hma.NO, Hma.UNKNOWN, Hma.DEPENDS):
+            deciding = [a for a in answers if a.hma is hma]
+            if deciding:
+                how = "; ".join(f"child {a.name}: {hma}, {a.how}" for a in deciding)
+                break
+        else:
+            hma, deciding, how = Hma.YES, answers, "every child supports it"
+        support = self._support(_MULTI, hma, how, found)
+        caveats = dict.fromkeys(c for a in deciding for c in a.caveats if c != self._switched_off())
+        used = next((a.lmcache for a in answers if a.lmcache), None)
+        return replace(support, caveats=tuple(caveats), lmcache=used)
+
+    def _outside(self, name: str, module: str) -> Support:
+        """A class that kv_connector_module_path names."""
+        for found in self.engine.connectors.values():
+            if (found.module, found.name) == (module, name):
+                return self._registered(name, found)
+        if module.partition(".")[0] != "lmcache":
+            return self._support(name, Hma.UNKNOWN, f"{module} is not in the catalogue")
+        if self.lmcache == NOT_INSTALLED:
+            return self._support(name, Hma.UNAVAILABLE, "LMCache is not installed")
+        if self.lmcache is None:
+            support = self._support(name, Hma.DEPENDS, f"whatever LMCache's {module} has")
+            return replace(support, caveats=_history(f"{module}:{name}"))
+        inside = _lmcache(self.lmcache).classes.get(f"{module}:{name}")
+        if inside is None:
+            how = f"LMCache {self.lmcache} has no connector {name} in {module}"
+            return replace(
+                self._support(name, Hma.UNAVAILABLE, how),
+                lmcache=self.lmcache,
+                caveats=_history(f"{module}:{name}"),
+            )
+        support = self._support(name, _hma(inside), f"LMCache's class: {inside.how}", inside)
+        return replace(support, lmcache=self.lmcache)
+
+    def _not_registered(self, name: str) -> Support:
+        here = f"vLLM {self.engine.version} does not register it"
+        having = [r.version for r in vllm_releases() if name in r.connectors]
+        if having:
+            how = f"{here}; {_span(having)} {'do' if len(having) > 1 else 'does'}"
+            return self._support(name, Hma.UNAVAILABLE, how)
+        keys = sorted({k for r in lmcache_releases() for k in r.classes if k.endswith(f":{name}")})
+        if keys:
+            modules = " or ".join(key.partition(":")[0] for key in keys)
+            how = f"{here}; LMCache has it, for kv_connector_module_path {modules}"
+            return self._support(name, Hma.UNAVAILABLE, how)
+        similar = _similar(name)
+        how = "no vLLM that was read registers it"
+        if similar:
+            how += f"; similar: {', '.join(similar)}"
+        return replace(self._support(name, Hma.UNKNOWN, how), similar=similar)
+
+    def _switched_off(self) -> str | None:
+        version = self.engine.version
+        match self.engine.rules.with_connector:
+            case WithConnector.ALWAYS_OFF:
+                return f"vLLM {version} switches HMA off with any connector"
+            case WithConnector.OFF_UNLESS_ENABLED:
+                return (
+                    f"vLLM {version} switches HMA off with any connector unless "
+                    "--no-disable-hybrid-kv-cache-manager is given"
+                )
+        return None
+
+    def _support(
+        self, name: str, hma: Hma, how: str, found: ConnectorClass | None = None
+    ) -> Support:
+        return Support(
+            name,
+            hma,
+            how,
+            vllm=self.engine.version,
+            module=found.module if found else None,
+            class_name=found.name if found else None,
+        )
+
+
+def _hma(found: ConnectorClass) -> Hma:
+    if found.supports_hma is None:
+        return Hma.UNKNOWN
+    return Hma.YES if found.supports_hma else Hma.NO
+
+
+def _around(version: str, known: Sequence[str], what: str) -> tuple[list[str], str | None]:
+    """The releases that answer for a version, the nearest older first, and what to say of that."""
+    try:
+        wanted = Version(version)
+    except InvalidVersion:
+        return [], f"`{version}` is no version of {what}"
+    # A local part tells a build (`+cu129`), not a release.
+    wanted = Version(wanted.public)
+    older = [v for v in known if Version(v) <= wanted]
+    newer = [v for v in known if Version(v) > wanted]
+    if not older:
+        return [], f"{what} {version} is older than the catalogue, which begins with {known[0]}"
+    if Version(older[-1]) == wanted:
+        return older[-1:], None
+    if not newer:
+        return older[-1:], (
+            f"{what} {version} is newer than the catalogue: this is as of {older[-1]}"
+        )
+    return [older[-1], newer[0]], (
+        f"{what} {version} was not read: this is as of {older[-1]} and {newer[0]}"
+    )
+
+
+def _per_lmcache(resolution: Resolution) -> tuple[str, ...]:
+    """What a resolution comes to with each LMCache that was read."""
+    said: dict[str, list[str]] = {}
+    for release in lmcache_releases():
+        found = release.classes.get(resolution.key, resolution.otherwise)
+        said.setdefault(_hma(found), []).append(release.version)
+    variable = resolution.variable
+    forced = (f"with {variable} set: {_hma(resolution.otherwise)}",) if variable else ()
+    return (*(f"with LMCache {_span(v)}: {hma}" for hma, v in said.items()), *forced)
+
+
+def _since(resolution: Resolution) -> tuple[str, ...]:
+    """From which LMCache on the class supports HMA, if that has not always been so."""
+    having = [
+        release.version
+        for release in lmcache_releases()
+        if (found := release.classes.get(resolution.key)) and found.supports_hma
+    ]
+    if not having or having[0] == lmcache_releases()[0].version:
+        return ()
+    return (f"needs LMCache {having[0]} or newer",)
+
+
+def _history(key: str) -> tuple[str, ...]:
+    """Which LMCaches have a class, and whether it supports HMA in them."""
+    said: dict[str, list[str]] = {}
+    for release in lmcache_releases():
+        if (found := release.classes.get(key)) is not None:
+            said.setdefault(_hma(found), []).append(release.version)
+    return tuple(f"with LMCache {_span(versions)}: {hma}" for hma, versions in said.items())
+
+
+def _span(versions: Sequence[str]) -> str:
+    return versions[0] if len(versions) == 1 else f"{versions[0]} to {versions[-1]}"
+
+
+def _releases(support: Support) -> str:
+    """The releases that an answer is from."""
+    cache = f" with LMCache {support.lmcache}" if support.lmcache else ""
+    return f"vLLM {support.vllm}{cache}"
+
+
+def _similar(name: str) -> tuple[str, ...]:
+    """Registered names like it, whatever the case of letters."""
+    folded = {known.lower(): known for known in known_connectors()}
+    close = difflib.get_close_matches(name.lower(), list(folded), n=_SIMILAR, cutoff=0.6)
+    return tuple(folded[key] for key in close)
+
+
+def _vllm(version: str) -> VllmRelease:
+    return next(r for r in vllm_releases() if r.version == version)
+
+
+def _lmcache(version: str) -> LmcacheRelease:
+    return next(r for r in lmcache_releases() if r.version == version)
+
+
+@cache
+def _data() -> dict[str, Any]:
+    path = files(__package__).joinpath("data/connector-versions.json")
+    data: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    return data
+
+
+def _by_name(part: dict[str, Any], key: str) -> dict[str, dict[str, ConnectorClass]]:
+    versions = [*part["versions"]]
+    named: dict[str, dict[str, ConnectorClass]] = {version: {} for version in versions}
+    for name, runs in part[key].items():
+        for version, facts in by_version(runs, versions):
+            named[version][name] = _class(facts)
+    return named
+
+
+def _class(facts: dict[str, Any]) -> ConnectorClass:
+    resolution = None
+    if facts["supports_hma"] == _RESOLVED:
+        tries = facts["tries"]
+        resolution = Resolution(
+            facts["variable"], tries["module"], tries["class"], _class(facts["else"])
+        )
+    return ConnectorClass(
+        module=facts["module"],
+        name=facts["class"],
+        supports_hma=None if resolution else facts["supports_hma"],
+        how=facts["how"],
+        needs=tuple(facts.get("needs", ())),
+        resolution=resolution,
+    )
+
+
+def _rules(facts: dict[str, Any]) -> EngineRules:
+    multi = facts["multi"]
+    return EngineRules(
+        with_connector=WithConnector(facts["with_connector"]),
+        module_path_wins=facts["module_path"] == "module path wins",
+        children_count=multi is not None,
+        no_children=multi is not None and multi["empty"],
+    )

@@ -1,0 +1,44 @@
+"""LMCache's chunk size is no multiple of vLLM's block size.
+
+What: `chunk_size` of LMCache in the vLLM process (256 unless set) and the block size of vLLM's KV
+cache do not divide evenly, so chunks end inside of blocks.
+
+Why: neither LMCache nor vLLM says anything about it. vLLM hands out and frees KV cache by whole
+blocks, and what is reused should end with one.
+
+Failing example: `chunk_size: 200` where vLLM's block size is 16.
+
+Passing example: `chunk_size: 256` where vLLM's block size is 16.
+
+Since: 0.1.0.
+"""
+
+from collections.abc import Iterator
+
+from hmactl.finding import Finding, Severity
+from hmactl.rules.blocks import connector_classes, group_blocks, misfit
+from hmactl.rules.case import Case
+
+ID = "LMC004"
+SEVERITY = Severity.WARNING
+
+_CONNECTORS = frozenset({"LMCacheConnectorV1", "LMCacheConnectorV1Dynamic"})
+
+
+def check(case: Case) -> Iterator[Finding]:
+    """One finding where LMCache's own loader reads a chunk size that does not fit."""
+    settings, blocks = case.facts.answer.lmcache, group_blocks(case)
+    if settings is None or blocks is None or not connector_classes(case) & _CONNECTORS:
+        return
+    setting = next((s for s in case.facts.deployment.lmcache if s.name == "chunk_size"), None)
+    size = settings.values.get("chunk_size")
+    if setting is None or not isinstance(size, int) or (fit := misfit(size, blocks)) is None:
+        return
+    yield Finding(
+        ID,
+        SEVERITY,
+        f"`chunk_size` {size} is no multiple of {fit.blocks}",
+        "chunks end inside of vLLM's blocks, and neither LMCache nor vLLM says so",
+        f"`chunk_size: {fit.nearest}`, or another multiple of {fit.multiple}",
+        setting.origin,
+    )
