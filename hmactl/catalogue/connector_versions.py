@@ -148,16 +148,15 @@ def connector_support(
     if lmcache:
         known, cache_caveat = _around(lmcache, [r.version for r in lmcache_releases()], "LMCache")
         caches = [*known] or [None]
-    asked = [
-        _Question(_vllm(e), c, environment or {}, module_path, children).answer(name)
+    questions = [
+        _Question(_vllm(e), c, environment or {}, module_path, children)
         for e in engines
         for c in caches
     ]
+    asked = [question.answer(name) for question in questions]
     first = asked[0]
-    used = any(a.lmcache or a.hma is Hma.DEPENDS for a in asked) and name != _MULTI
-    used = used or (name == _MULTI and any(a.lmcache for a in asked))
     caveats = [engine_caveat] if engine_caveat else []
-    if cache_caveat and used:
+    if cache_caveat and any(question.hangs_on_lmcache(name) for question in questions):
         caveats.append(cache_caveat)
     if len({a.hma for a in asked}) > 1:
         said = "; ".join(dict.fromkeys(f"{_releases(a)}: {a.hma}" for a in asked))
@@ -170,6 +169,13 @@ def vllm_release(version: str) -> VllmRelease | None:
     versions = [r.version for r in vllm_releases()]
     around, _ = _around(version, versions, "vLLM")
     return _vllm(around[0]) if around else None
+
+
+def lmcache_release(version: str) -> LmcacheRelease | None:
+    """The release that answers for a version: itself, or the nearest older one that was read."""
+    versions = [r.version for r in lmcache_releases()]
+    around, _ = _around(version, versions, "LMCache")
+    return _lmcache(around[0]) if around else None
 
 
 @cache
@@ -219,6 +225,11 @@ class _Question:
     environment: Mapping[str, str]
     module_path: str | None
     children: Sequence[str] | None
+
+    def hangs_on_lmcache(self, name: str) -> bool:
+        """Whether it matters which LMCache there is."""
+        newest = replace(self, lmcache=lmcache_releases()[-1].version)
+        return replace(self, lmcache=None).answer(name) != newest.answer(name)
 
     def answer(self, name: str) -> Support:
         registered = self.engine.connectors.get(name)

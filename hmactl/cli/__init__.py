@@ -8,6 +8,7 @@ import click
 _COMMANDS = {
     "cache": "Forget the answers of earlier dry boots.",
     "check": "Say whether a deployment will come up, and what it costs if HMA is off.",
+    "connectors": "Say which connectors support HMA, by vLLM and LMCache version.",
     "explain": "Say what a finding means and what to do about it.",
     "gpus": "List the GPUs that a deployment can be planned for.",
     "schema": "Print a JSON Schema: of a profile, or of the JSON report.",

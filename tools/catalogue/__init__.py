@@ -1,0 +1,1 @@
+"""Builds hmactl's catalogue of versions from released wheels, whose source is read, never run."""

@@ -1,0 +1,90 @@
+"""The data file: facts per version, kept as runs of versions that say the same."""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from packaging.version import Version
+
+from hmactl.catalogue.connector_versions import by_version
+
+Facts = dict[str, Any]
+ABOUT = (
+    "Connectors and HMA per release, read from the source in released wheels by `python -m "
+    "tools.catalogue connectors`; not edited by hand. `versions` names the wheel's distribution "
+    "of each version that was read; a run holds for each of those from `from` to `to`, and says "
+    "nothing about others. supports_hma: whether the class subclasses SupportsHMA; null: it "
+    "cannot be told; resolved: found out when the module is imported: `else` if the environment "
+    "variable `variable` is not empty or `tries` cannot be imported, otherwise `tries`. needs: "
+    "packages without which the module cannot be imported. rules: "
+    "`interface` whether SupportsHMA exists; `module_path` which wins for a registered name with "
+    "kv_connector_module_path; `with_connector` what becomes of HMA by default where a connector "
+    "is configured; `multi` where MultiConnector's children are asked, all of which must support "
+    "HMA, and what no children come to (null: MultiConnector itself does not)."
+)
+# The kinds of facts that are kept by a name: key of a release, and of the file.
+_NAMED = {"vllm": "connectors", "lmcache": "classes"}
+_RULES = "rules"
+
+
+def expand(data: Facts, package: str) -> dict[str, Facts]:
+    """Facts of each version, from the data file's own form."""
+    part = data.get(package, {"versions": {}})
+    versions = sorted(part["versions"], key=Version)
+    releases: dict[str, Facts] = {
+        version: {"wheel": part["versions"][version], _NAMED[package]: {}} for version in versions
+    }
+    for name, runs in part.get(_NAMED[package], {}).items():
+        for version, facts in by_version(runs, versions):
+            releases[version][_NAMED[package]][name] = facts
+    for version, facts in by_version(part.get(_RULES, []), versions):
+        releases[version][_RULES] = facts
+    return releases
+
+
+def compact(packages: dict[str, dict[str, Facts]]) -> Facts:
+    """The data file's form of the facts of each version of each package."""
+    data: Facts = {"about": ABOUT}
+    for package, releases in packages.items():
+        versions = sorted(releases, key=Version)
+        key = _NAMED[package]
+        names = sorted({name for release in releases.values() for name in release[key]})
+        part: Facts = {"versions": {v: releases[v]["wheel"] for v in versions}}
+        if any(_RULES in release for release in releases.values()):
+            part[_RULES] = _runs([(v, releases[v].get(_RULES)) for v in versions])
+        part[key] = {
+            name: _runs([(v, releases[v][key].get(name)) for v in versions]) for name in names
+        }
+        data[package] = part
+    return data
+
+
+def write(data: Facts, path: Path) -> None:
+    """The file, a run on a line, the same for the same facts."""
+    path.write_text(_dump(data, 0) + "\n", "utf-8")
+
+
+def _runs(series: Iterable[tuple[str, Facts | None]]) -> list[Facts]:
+    runs: list[Facts] = []
+    previous: Facts | None = None
+    for version, facts in series:
+        if facts is not None:
+            if facts == previous:
+                runs[-1]["to"] = version
+            else:
+                runs.append({"from": version, "to": version, **facts})
+        previous = facts
+    return runs
+
+
+def _dump(value: Any, depth: int) -> str:
+    """JSON that is indented down to the runs."""
+    inner = "  " * (depth + 1)
+    if isinstance(value, dict) and "from" not in value and depth < 3:
+        items = [f"{inner}{json.dumps(k)}: {_dump(v, depth + 1)}" for k, v in value.items()]
+        return "{\n" + ",\n".join(items) + "\n" + "  " * depth + "}"
+    if isinstance(value, list):
+        items = [f"{inner}{_dump(item, depth + 1)}" for item in value]
+        return "[\n" + ",\n".join(items) + "\n" + "  " * depth + "]"
+    return json.dumps(value, ensure_ascii=False)
