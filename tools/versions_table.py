@@ -1,0 +1,182 @@
+"""The rows of versions.py as a page: per model, releases that answer alike share a line."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+Row = dict[str, Any]
+
+_HEAD = """# What changes from one vLLM release to the next
+
+One dry boot of hmactl per line: vLLM's own parser, configuration, model classes and engine core,
+on a virtual H100 (80 GB) with {memory} of KV cache memory and the engine's defaults otherwise.
+Releases that answer alike share a line. Made by
+
+    python tools/versions.py --venvs DIR --versions {cpu} {cuda}--jsonl docs/versions.jsonl \\
+        --markdown docs/versions.md
+
+which also keeps all figures in `versions.jsonl`. vLLM's CPU builds were asked beside PyTorch
+{torch}; extensions that are absent or do not load there are stood in for, which decides no KV
+cache spec here except where a block size hangs on which attention backend a build has.
+
+- **tokens** is what that release prints. Up to 0.20.0 it prints `blocks // groups * block size`,
+  later `concurrency * max_model_len`: a jump there is a change of the printed figure, not of the
+  capacity. Compare **concurrency**.
+- **default HMA** is what the engine decides if no flag is given and there is no connector.
+- `llama-4-like` and `jamba-like` are small models of that shape (`tools/versions_models.json`).
+
+Releases asked: {asked}.
+"""
+
+
+def markdown(rows: list[Row], *, memory: str = "40 GiB", torch: str = "2.13.0") -> str:
+    """The whole page. ``rows`` are in the order of releases."""
+    versions = list(dict.fromkeys(row["version"] for row in rows))
+    cuda = [v for v in versions if any(r["distribution"] == "vllm" for r in rows if _is(r, v))]
+    cpu = [v for v in versions if v not in cuda]
+    named = [f"{v} (CUDA build, without a driver)" if v in cuda else v for v in versions]
+    parts = [
+        _HEAD.format(
+            memory=memory,
+            torch=torch,
+            cpu=",".join(cpu) or "''",
+            cuda=f"--cuda {','.join(cuda)} " if cuda else "",
+            asked=", ".join(named),
+        )
+    ]
+    for model in dict.fromkeys(row["model"] for row in rows):
+        of_model = [row for row in rows if row["model"] == model]
+        plain = [row for row in of_model if row["connector"] is None]
+        parts += [f"## {model}", _table(_PLAN, plain, versions)]
+    parts.append("# Connectors")
+    for connector in dict.fromkeys(r["connector"] for r in rows if r["connector"]):
+        connected = [row for row in rows if row["connector"] == connector]
+        parts.append(f"## {connector}")
+        parts.append(_table(_CONNECTOR, _by_version(connected), versions))
+    return "\n\n".join(parts).rstrip() + "\n"
+
+
+def _is(row: Row, version: str) -> bool:
+    return bool(row["version"] == version)
+
+
+Column = tuple[str, Callable[[Row], str]]
+
+
+def _table(columns: Iterable[Column], rows: list[Row], versions: list[str]) -> str:
+    columns = list(columns)
+    lines: list[tuple[list[str], list[str]]] = []
+    for row in rows:
+        cells = [cell(row) for _, cell in columns]
+        last = lines[-1] if lines else None
+        adjoins = last and versions.index(row["version"]) == versions.index(last[0][-1]) + 1
+        if last and adjoins and last[1] == cells:
+            last[0].append(row["version"])
+        else:
+            lines.append(([row["version"]], cells))
+    head = ["vLLM", *(name for name, _ in columns)]
+    body = [[_span(span), *cells] for span, cells in lines]
+    return "\n".join("| " + " | ".join(line) + " |" for line in [head, ["---"] * len(head), *body])
+
+
+def _span(versions: list[str]) -> str:
+    return versions[0] if len(versions) == 1 else f"{versions[0]} to {versions[-1]}"
+
+
+def _groups(row: Row) -> str:
+    plan = row.get("hma_on") or {}
+    kinds: dict[tuple[str, int], list[str]] = {}
+    for layers, spec, block_size in plan.get("groups", ()):
+        kinds.setdefault((spec.removesuffix("Spec"), block_size), []).append(str(layers))
+    return ", ".join(f"{'+'.join(n)} {spec} of {size:,}" for (spec, size), n in kinds.items())
+
+
+def _side(name: str, figure: str) -> Callable[[Row], str]:
+    def cell(row: Row) -> str:
+        if row["error"]:
+            return f"error: {row['error']}" if (name, figure) == ("hma_on", "blocks") else ""
+        plan = row[name]
+        if plan.get("error"):
+            return f"refused: {plan['error']}" if figure == "blocks" else ""
+        value = plan[figure]
+        if value is None:
+            return "not told"
+        return f"{value:.2f}x" if figure == "concurrency" else f"{value:,}"
+
+    return cell
+
+
+def _hma(row: Row, name: str) -> str:
+    state = row.get("hma", {}).get(name)
+    if isinstance(state, str):
+        return f"refused: {state}"
+    return {True: "on", False: "off", None: "not told"}[state]
+
+
+def _explicit_on(row: Row) -> str:
+    state = row.get("hma", {}).get("explicit_on")
+    if state is False:
+        return "stays off"
+    if state is True and row.get("supports_hma") is False:
+        return "accepted at first; the connector is then refused"
+    return _hma(row, "explicit_on")
+
+
+def _caching(row: Row) -> str:
+    caching = "on" if row.get("prefix_caching") else "off"
+    mode = row.get("mamba_cache_mode")
+    return caching if mode in (None, "none") else f"{caching}, Mamba {mode}"
+
+
+def _weights(row: Row) -> str:
+    return ", ".join(f"{weights / 2**30:.2f}" for weights in row.get("weights", ()))
+
+
+_PLAN: tuple[Column, ...] = (
+    ("default HMA", lambda row: _hma(row, "default")),
+    ("groups with HMA on", _groups),
+    ("blocks", _side("hma_on", "blocks")),
+    ("tokens", _side("hma_on", "tokens")),
+    ("concurrency", _side("hma_on", "concurrency")),
+    ("HMA off: blocks", _side("hma_off", "blocks")),
+    ("tokens", _side("hma_off", "tokens")),
+    ("concurrency", _side("hma_off", "concurrency")),
+    ("block size", lambda row: str(row.get("block_size", ""))),
+    ("prefix caching", _caching),
+    ("attention", lambda row: ", ".join(row.get("attention_backends", ()))),
+    ("weights GiB", _weights),
+)
+
+
+def _by_version(rows: list[Row]) -> list[Row]:
+    """One row per release: what the models have in common, and which differ."""
+    merged: dict[str, Row] = {}
+    for row in rows:
+        kept = merged.setdefault(row["version"], row | {"states": {}})
+        state = f"{_hma(row, 'default')}; {_explicit_on(row)}"
+        kept["states"].setdefault(state, []).append(row["model"])
+    return list(merged.values())
+
+
+def _states(part: int) -> Callable[[Row], str]:
+    def cell(row: Row) -> str:
+        found: dict[str, list[str]] = {}
+        for state, models in row["states"].items():
+            found.setdefault(state.split("; ", 1)[part], []).extend(models)
+        if len(found) == 1:
+            return next(iter(found))
+        return "; ".join(f"{state} ({', '.join(models)})" for state, models in found.items())
+
+    return cell
+
+
+def _support(row: Row) -> str:
+    if row.get("connector_error"):
+        return f"does not load: {row['connector_error']}"
+    return {True: "yes", False: "no", None: "not told"}[row.get("supports_hma")]
+
+
+_CONNECTOR: tuple[Column, ...] = (
+    ("supports HMA", _support),
+    ("default HMA", _states(0)),
+    ("HMA explicitly on", _states(1)),
+)
