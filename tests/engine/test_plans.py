@@ -47,7 +47,8 @@ def test_gpt_oss_20b_keeps_hma(hmactl: Run) -> None:
     assert (off["num_blocks"], off["tokens"]) == (54613, 873808)
     assert off["max_concurrency"] == pytest.approx(6.667, abs=0.0005)
     assert _shape(on) == [(12, "SlidingWindowSpec", 16), (12, "FullAttentionSpec", 16)]
-    assert one["plan"]["weights_bytes_per_rank"][0] / 2**30 == pytest.approx(13.702, abs=0.001)
+    # 13.79e9 bytes; the published checkpoint has 13.76e9
+    assert one["plan"]["weights_bytes_per_rank"][0] / 2**30 == pytest.approx(12.847, abs=0.001)
     assert one["connector"]["supports_hma"] is True
 
 

@@ -51,6 +51,7 @@ _NAMESPACES = frozenset(
         "_C",
         "_C_cache_ops",
         "_C_custom_ar",
+        "_flashkda_C",
         "_flashmla_C",
         "_flashmla_extension_C",
         "_moe_C",
@@ -182,6 +183,10 @@ def _define_capability_queries() -> None:
     with contextlib.suppress(RuntimeError):
         library.define("moe_permute_unpermute_supported() -> bool")
         library.impl("moe_permute_unpermute_supported", lambda: True, "CompositeImplicitAutograd")
+    library = _library("_flashkda_C")
+    with contextlib.suppress(RuntimeError):  # scratch space, which is none of the KV cache
+        library.define("get_workspace_size(int tokens, int heads, int requests) -> int")
+        library.impl("get_workspace_size", lambda *_sizes: 0, "CompositeImplicitAutograd")
 
 
 def _define_ops_on_first_use() -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from . import absent, absent_packages
+from . import absent, absent_kernels, absent_packages
 
 
 @dataclass(frozen=True)
@@ -42,12 +42,14 @@ def install(gpu: Gpu) -> list[str]:
         torch.version.cuda = "13.0"
     absent.watch()
     absent_packages.watch()
+    replaced = absent_kernels.stand_in()
     _platform(gpu)
-    replaced = absent.stand_in()
+    replaced += absent.stand_in()
     if not real_gpu:
         _triton_driver(gpu)
         _streams_and_events(gpu)
     _device_queries(gpu)
+    absent_kernels.stand_in_for_flash_attention_4()
     return replaced
 
 
