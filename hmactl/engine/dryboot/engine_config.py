@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from . import remote_code
+
 
 def create(arguments: Any, *, disable_hma: bool | None = None) -> Any:
     """The ``VllmConfig`` of the parsed command line.
@@ -36,13 +38,18 @@ def _default_flag() -> bool | None:
     return default
 
 
-def without_weights(arguments: Any, model_directory: str) -> None:
-    """Point the parsed command line at a directory that has the model's config and little else."""
+def without_weights(arguments: Any, model_directory: str) -> list[str]:
+    """Point the parsed command line at a directory that has the model's config and little else.
+
+    Returns what cannot be known that way.
+    """
     arguments.model_tag = arguments.model = model_directory
     arguments.load_format = "dummy"
     arguments.skip_tokenizer_init = True
     # Code that comes with a model is never run here.
+    unknown = remote_code.read_as_data(model_directory) if arguments.trust_remote_code else []
     arguments.trust_remote_code = False
+    return unknown
 
 
 def inspect_models_in_process() -> None:
@@ -68,7 +75,7 @@ def summary(config: Any) -> dict[str, Any]:
         "experts_per_token": getattr(text_config, "num_experts_per_tok", None),
         "gpu_memory_utilization": cache.gpu_memory_utilization,
         "hidden_size": getattr(text_config, "hidden_size", None),
-        "intermediate_size": getattr(text_config, "intermediate_size", None),
+        "intermediate_size": _largest(getattr(text_config, "intermediate_size", None)),
         "kv_cache_memory_bytes": getattr(cache, "kv_cache_memory_bytes", None),
         "mamba_cache_mode": getattr(cache, "mamba_cache_mode", None),
         "max_model_len": model.max_model_len,
@@ -81,3 +88,8 @@ def summary(config: Any) -> dict[str, Any]:
         "tensor_parallel_size": parallel.tensor_parallel_size,
         "vocab_size": model.get_vocab_size(),
     }
+
+
+def _largest(size: Any) -> Any:
+    # Some models say it for each layer.
+    return max(size) if isinstance(size, list | tuple) else size

@@ -9,6 +9,7 @@ import importlib
 import os
 import sys
 import types
+from collections.abc import Iterator
 from typing import Any
 
 from . import lifetime
@@ -136,16 +137,13 @@ def _boot(
     operator_flag = engine_config.operator_flag(arguments)
     trusts_code = bool(getattr(arguments, "trust_remote_code", False))
     if request["model_directory"] is not None:
-        engine_config.without_weights(arguments, request["model_directory"])
+        directory = request["model_directory"]
+        answer["missing"] += engine_config.without_weights(arguments, directory)
 
     channel.stage("config")
     engine_config.inspect_models_in_process()
-    try:
+    with _own_code(trusts_code, read_as_data=bool(answer["missing"])):
         config = _configure(arguments, answer, operator_flag)
-    except _RefusedError as refused:
-        if trusts_code and "custom code" in str(refused.cause):
-            raise _RefusedError("dry-boot", _OWN_CODE) from refused
-        raise
 
     channel.stage("connector")
     if config.kv_transfer_config is not None:
@@ -159,7 +157,8 @@ def _boot(
             warnings.listening = True
 
     channel.stage("model")
-    ranks = _build(config, arguments, answer)
+    with _own_code(trusts_code, read_as_data=bool(answer["missing"])):
+        ranks = _build(config, arguments, answer)
 
     channel.stage("plan")
     facts = {name: answer[name] for name in ("error", "versions", "config", "weights")}
@@ -172,6 +171,17 @@ def _boot(
         "hma_off": plan.make(config, ranks, memory, disable_hma=True),
     }
     answer["missing"] += plan.missing(answer["plan"])
+
+
+@contextlib.contextmanager
+def _own_code(trusted: bool, *, read_as_data: bool) -> Iterator[None]:
+    """A refusal that running the model's own code could have prevented is none of the engine's."""
+    try:
+        yield
+    except _RefusedError as refused:
+        if read_as_data or (trusted and "custom code" in str(refused.cause)):
+            raise _RefusedError("dry-boot", _OWN_CODE) from refused
+        raise
 
 
 def _plain_cpu() -> None:
