@@ -104,6 +104,9 @@ def _on(answer: Answer) -> Possibility:
 def _possible(hma: str, plan: Plan, state: HmaState) -> Possibility:
     if state.error is not None:
         return Possibility(f"with HMA {hma} vLLM fails: {first_line(state.error)}")
+    if state.on is not None and state.on is not (hma == "on"):
+        # vLLM 0.11 and 0.12 overrule the explicit flag where there is a connector.
+        return Possibility(f"vLLM overrules the flag that asks for HMA {hma}")
     if plan.error is not None and plan.bytes_per_request is None:
         return Possibility(f"with HMA {hma} vLLM fails: {first_line(plan.error.message)}")
     return Possibility(None)

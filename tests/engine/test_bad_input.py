@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -73,25 +74,6 @@ lmcache:
     assert one["verdict"]["decision"] == "unknown"
 
 
-@pytest.mark.usefixtures("model")
-def test_the_engine_refuses_a_length(hmactl: Run, tmp_path: Path) -> None:
-    profile = "model: ./model\nvllm:\n  enforce-eager: true\n  max-model-len: 9999999\n"
-    status, (places, one) = _findings(hmactl, tmp_path, profile)
-    assert (status, places) == (1, [("ENG001", 4, 3)])
-    assert "max_model_len (9999999) is greater" in one["findings"][0]["message"]
-    assert one["verdict"]["decision"] == "refuse"
-
-
-def test_an_architecture_that_nobody_knows(hmactl: Run, tmp_path: Path, model: Path) -> None:
-    (model / "config.json").write_text(
-        json.dumps(CONFIG | {"architectures": ["NoSuchForCausalLM"]})
-    )
-    status, (places, one) = _findings(hmactl, tmp_path, "model: ./model\n")
-    assert (status, places) == (1, [("ENG001", 1, 1)])
-    assert "NoSuchForCausalLM" in one["findings"][0]["message"]
-    assert len(one["findings"][0]["message"]) < 400
-
-
 def test_a_directory_without_config(hmactl: Run, tmp_path: Path) -> None:
     (tmp_path / "model").mkdir()
     status, (places, _one) = _findings(hmactl, tmp_path, "model: ./model\n")
@@ -104,33 +86,97 @@ def test_a_config_that_is_no_json(hmactl: Run, tmp_path: Path, model: Path) -> N
     assert (status, places) == (1, [("ENG002", 1, 1)])
 
 
-@pytest.mark.parametrize(
-    ("settings", "rule", "said"),
-    [
-        ({"num_hidden_layers": -4}, "ENG002", "num_hidden_layers = -4"),
-        ({"num_hidden_layers": 10_000_000}, "ENG002", "num_hidden_layers = 10000000"),
-        ({"hidden_size": 2**40}, "ENG002", f"hidden_size = {2**40}"),
-        ({"hidden_size": "many"}, "ENG001", "hidden_size"),
-        ({"num_key_value_heads": 2.5}, "ENG001", "num_key_value_heads"),
-        ({"architectures": "LlamaForCausalLM"}, "ENG001", "architectures"),
-        ({"text_config": {"text_config": {"text_config": {}}}}, "ENG001", "text_config"),
-        (
-            {"auto_map": {"AutoConfig": "evil.Evil"}, "model_type": "evil"},
-            "ENG001",
-            "custom code",
-        ),
-    ],
-    ids=lambda value: next(iter(value)) if isinstance(value, dict) else None,
-)
-def test_a_config_that_makes_no_sense(
-    hmactl: Run, tmp_path: Path, model: Path, settings: dict[str, Any], rule: str, said: str
-) -> None:
-    (model / "config.json").write_text(json.dumps(CONFIG | settings))
-    (model / "evil.py").write_text("open('it-ran', 'w')\n")
-    status, (places, one) = _findings(hmactl, tmp_path, "model: ./model\n")
-    assert (status, places) == (1, [(rule, 1, 1)])
-    assert said in one["findings"][0]["message"]
-    assert not list(tmp_path.rglob("it-ran"))
+# What a config.json claims, the rule that speaks, and a word of what it says.
+NONSENSE: dict[str, tuple[dict[str, Any], str, str]] = {
+    "negative": ({"num_hidden_layers": -4}, "ENG002", "num_hidden_layers = -4"),
+    "endless": ({"num_hidden_layers": 10_000_000}, "ENG002", "num_hidden_layers = 10000000"),
+    "huge": ({"hidden_size": 2**40}, "ENG002", f"hidden_size = {2**40}"),
+    "words": ({"hidden_size": "many"}, "ENG001", "hidden_size"),
+    "fraction": ({"num_key_value_heads": 2.5}, "ENG001", "num_key_value_heads"),
+    "no-list": ({"architectures": "LlamaForCausalLM"}, "ENG001", "architectures"),
+    "nested": ({"text_config": {"text_config": {"text_config": {}}}}, "ENG001", "text_config"),
+    "unknown": ({"architectures": ["NoSuchForCausalLM"]}, "ENG001", "NoSuchForCausalLM"),
+    "own-code": (
+        {"auto_map": {"AutoConfig": "evil.Evil"}, "model_type": "evil"},
+        "ENG001",
+        "custom code",
+    ),
+}
+# What is written besides the model, the rule with line and column, and a word of what it says.
+MISTAKES: dict[str, tuple[str, tuple[str, int, int], str]] = {
+    "no-children": ("connector: MultiConnector\n", ("CON003", 3, 1), "no children"),
+    "few-blocks": (
+        "vllm:\n  num-gpu-blocks-override: 100\n",
+        ("MEM001", 2, 1),
+        "`num-gpu-blocks-override` allows 100 blocks",
+    ),
+    "utilisation": (
+        "vllm:\n  gpu-memory-utilization: 1.5\n",
+        ("ENG001", 4, 3),
+        "less than or equal to 1",
+    ),
+    "length": ("vllm:\n  max-model-len: 9999999\n", ("ENG001", 4, 3), "(9999999) is greater"),
+    "no-file": ("vllm:\n  config: ./no.yaml\n", ("CLI002", 4, 3), "No such file or directory"),
+    "heads": ("vllm:\n  tensor-parallel-size: 3\n", ("ENG001", 2, 1), "divisible by tensor"),
+    "no-role": (
+        'vllm:\n  kv-transfer-config: \'{"kv_connector": "NixlConnector"}\'\n',
+        ("CLI002", 4, 3),
+        "Please specify kv_role",
+    ),
+    "not-installed": (
+        "connector:\n  name: Mine\n  module_path: not_installed\n",
+        ("ENG001", 4, 3),
+        "not_installed",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def reported(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
+    """All of both tables in one call, by name; lines count within each document."""
+    directory = tmp_path_factory.mktemp("mistakes")
+    for name, (settings, _rule, _said) in {**NONSENSE, "model": ({}, "", "")}.items():
+        (directory / name).mkdir()
+        (directory / name / "config.json").write_text(json.dumps(CONFIG | settings))
+        (directory / name / "evil.py").write_text("open('it-ran', 'w')\n")
+    documents = [f"name: {name}\nmodel: ./{name}\n" for name in NONSENSE]
+    documents += [f"name: {name}\nmodel: ./model\n{text}" for name, (text, *_) in MISTAKES.items()]
+    (directory / "p.yaml").write_text("---\n".join(documents))
+    done = subprocess.run(
+        [sys.executable, "-m", "hmactl", "check", "-q", "--no-cache", "--format", "json", "p.yaml"],
+        capture_output=True,
+        text=True,
+        cwd=directory,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr
+    found = {}
+    start = 0
+    for document, one in zip(documents, json.loads(done.stdout)["deployments"], strict=True):
+        for finding in one["findings"]:
+            finding["line"] -= start
+        start += document.count("\n") + 1
+        found[one["name"]] = one
+    yield found
+    assert not list(directory.rglob("it-ran"))
+
+
+@pytest.mark.parametrize("name", NONSENSE)
+def test_a_config_that_makes_no_sense(reported: dict[str, Any], name: str) -> None:
+    _settings, rule, said = NONSENSE[name]
+    (finding,) = reported[name]["findings"]
+    assert (finding["id"], finding["line"], finding["column"]) == (rule, 2, 1)
+    assert said in finding["message"]
+    assert len(finding["message"]) < 400
+    assert reported[name]["verdict"]["decision"] in {"refuse", "unknown"}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_each_mistake_has_one_clear_finding(reported: dict[str, Any], name: str) -> None:
+    _text, place, said = MISTAKES[name]
+    (finding,) = reported[name]["findings"]
+    assert (finding["id"], finding["line"], finding["column"]) == place
+    assert said in finding["message"]
 
 
 def test_code_that_a_model_brings_is_never_run(hmactl: Run, tmp_path: Path, model: Path) -> None:
@@ -160,34 +206,6 @@ def test_a_gpu_that_does_not_exist(hmactl: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("model")
-@pytest.mark.parametrize(
-    ("settings", "found", "said"),
-    [
-        ("connector: MultiConnector\n", ("CON003", 2, 1), "no children"),
-        (
-            "vllm:\n  num-gpu-blocks-override: 100\n",
-            ("MEM001", 1, 1),
-            "`num-gpu-blocks-override` allows 100 blocks",
-        ),
-        ("vllm:\n  gpu-memory-utilization: 1.5\n", ("ENG001", 3, 3), "less than or equal to 1"),
-        ("vllm:\n  config: ./no.yaml\n", ("CLI002", 3, 3), "No such file or directory"),
-        ("vllm:\n  tensor-parallel-size: 3\n", ("ENG001", 1, 1), "must be divisible by tensor"),
-        (
-            'vllm:\n  kv-transfer-config: \'{"kv_connector": "NixlConnector"}\'\n',
-            ("CLI002", 3, 3),
-            "Please specify kv_role",
-        ),
-    ],
-)
-def test_each_mistake_has_one_clear_finding(
-    hmactl: Run, tmp_path: Path, settings: str, found: tuple[str, int, int], said: str
-) -> None:
-    status, (places, one) = _findings(hmactl, tmp_path, f"model: ./model\n{settings}")
-    assert (status, places) == (1, [found])
-    assert said in one["findings"][0]["message"]
-
-
-@pytest.mark.usefixtures("model")
 def test_a_draft_without_a_model_adds_nothing(hmactl: Run, tmp_path: Path) -> None:
     profile = (
         "model: ./model\nvllm:\n  speculative-config:\n    method: ngram\n"
@@ -201,14 +219,6 @@ def test_a_draft_without_a_model_adds_nothing(hmactl: Run, tmp_path: Path) -> No
 def _external(tmp_path: Path, name: str, body: str) -> str:
     (tmp_path / f"{name}.py").write_text(body)
     return f"model: ./model\nconnector:\n  name: Mine\n  module_path: {name}\n"
-
-
-@pytest.mark.usefixtures("model")
-def test_a_connector_that_is_not_there(hmactl: Run, tmp_path: Path) -> None:
-    profile = "model: ./model\nconnector:\n  name: Mine\n  module_path: not_installed\n"
-    status, (places, one) = _findings(hmactl, tmp_path, profile)
-    assert (status, places[0][0]) == (1, "ENG001")
-    assert "not_installed" in one["findings"][0]["message"]
 
 
 @pytest.mark.usefixtures("model")
