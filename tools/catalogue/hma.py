@@ -14,6 +14,7 @@ INTERFACE = "SupportsHMA"
 _EXPORTS = (BASE, f"{CONNECTORS}.v1", CONNECTORS)
 _PLAIN_BASES = {"KVConnectorBase_V1", "KVConnectorBase"}
 RESOLVED = "resolved"
+_IF = "if "
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,29 +105,28 @@ def _resolution(sources: Sources, called: Called) -> dict[str, Any]:
                 imported[alias.asname or alias.name] = (origin, alias.name)
     tried: tuple[str, str] | None = None
     variable: str | None = None
-    own: set[str] = set()
+    # The class that is forced, and the one that remains.
+    own: dict[str, str] = {}
     for name, context in _returns(function.body, ()):
         if name is None:
             return _unresolved(called)
-        if name in imported:
-            if tried is not None or context != ("try",):
-                return _unresolved(called)
+        if context == ("try",) and name in imported and tried is None:
             tried = imported[name]
-            continue
-        own.add(name)
-        variables = [c.removeprefix("if ") for c in context if c.startswith("if ")]
-        if variables and context == (f"if {variables[0]}",):
-            variable = variables[0]
-        elif context != ("except",):
+        elif context == ("except",) and name not in imported:
+            own["remains"] = name
+        elif len(context) == 1 and context[0].startswith(_IF) and name not in imported:
+            variable = context[0].removeprefix(_IF)
+            own["forced"] = name
+        else:
             return _unresolved(called)
-    if tried is None or len(own) != 1:
+    if tried is None or "remains" not in own or len(set(own.values())) != 1:
         return _unresolved(called)
     return {
         "supports_hma": RESOLVED,
         "how": f"{function.name}() at import",
         "variable": variable,
         "tries": {"module": tried[0], "class": tried[1]},
-        "else": describe(sources, module, own.pop()),
+        "else": describe(sources, module, own["remains"]),
     }
 
 
@@ -142,7 +142,9 @@ def _returns(
         if isinstance(node, ast.Return):
             yield (node.value.id if isinstance(node.value, ast.Name) else None), context
         elif isinstance(node, ast.If):
-            yield from _returns(node.body, (*context, f"if {_variable(node.test) or '?'}"))
+            variable = _variable(node.test)
+            when = f"{_IF}{variable}" if variable else "else"
+            yield from _returns(node.body, (*context, when))
             yield from _returns(node.orelse, (*context, "else"))
         elif isinstance(node, ast.Try):
             yield from _returns([*node.body, *node.orelse], (*context, "try"))

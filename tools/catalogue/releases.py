@@ -71,13 +71,15 @@ def _module_path(factory: ast.Module) -> str:
     """Which wins where a name is registered and kv_connector_module_path is given too."""
     for node in ast.walk(factory):
         if isinstance(node, ast.FunctionDef) and "kv_connector_module_path" in ast.unparse(node):
-            for inner in ast.walk(node):
-                if isinstance(inner, ast.If):
-                    test = ast.unparse(inner.test)
-                    if test == "connector_name in cls._registry":
-                        return "registry wins"
-                    if test == "connector_module_path":
-                        return "module path wins"
+            choices = [
+                ast.unparse(inner.test)
+                for inner in node.body
+                if isinstance(inner, ast.If) and not isinstance(inner.body[0], ast.Raise)
+            ]
+            if choices[:1] == ["connector_name in cls._registry"]:
+                return "registry wins"
+            if choices[:1] == ["connector_module_path"]:
+                return "module path wins"
     raise NotUnderstoodError(f"what wins in {FACTORY}")
 
 
