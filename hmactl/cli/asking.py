@@ -100,5 +100,6 @@ def _no_vllm(engine: Engine) -> str:
         "  install one beside hmactl: pip install 'hmactl[engine]' (CUDA) or "
         "'hmactl[engine-cpu]' (CPU, enough to plan for any GPU),\n"
         "  or name another interpreter with --python. Without it hmactl still reads profiles and "
-        "reports what is wrong in them."
+        "reports what is wrong in them,\n"
+        "  and `hmactl connectors` tells from its catalogue which connectors support HMA."
     )
