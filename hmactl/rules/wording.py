@@ -10,6 +10,11 @@ from hmactl.engine.answer import Plans
 def capacity_loss(plan: Plans) -> str:
     """What HMA off costs: tokens for the same memory, or memory for one request."""
     on, off = plan.hma_on, plan.hma_off
+    if on.tokens and off.tokens and off.tokens >= on.tokens:
+        return (
+            f"{off.tokens:,} tokens of KV cache instead of {on.tokens:,}: it costs no capacity with "
+            "this layout"
+        )
     if on.tokens and off.tokens:
         return (
             f"{off.tokens:,} tokens of KV cache instead of {on.tokens:,}: "
