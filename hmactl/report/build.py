@@ -46,8 +46,8 @@ def _deployment(one: Checked) -> DeploymentReport:
     missing = () if answer is None else answer.missing
     return DeploymentReport(
         source=one.source,
-        name=one.source if deployment is None else deployment.name,
-        model=None if deployment is None else str(deployment.model.value),
+        name=redact(one.source if deployment is None else deployment.name),
+        model=None if deployment is None else redact(str(deployment.model.value)),
         model_source=_model(facts),
         engine=_engine(facts),
         config=None if answer is None else answer.config,
@@ -57,7 +57,7 @@ def _deployment(one: Checked) -> DeploymentReport:
             decision=one.verdict.decision,
             engine_default=one.verdict.engine_default,
             flag=one.verdict.flag,
-            reason=one.verdict.reason,
+            reason=redact(one.verdict.reason),
         ),
         plan=_plan(facts),
         findings=tuple(map(_finding, one.findings)),

@@ -1,4 +1,4 @@
-"""Keep secrets out of everything that is printed."""
+"""Keep secrets, and what would steer a terminal, out of everything that is printed."""
 
 import re
 
@@ -16,6 +16,7 @@ _ASSIGNED = re.compile(
     r"(?P<between>[\"']?\s*[=:]\s*[\"']?)(?P<value>[^\s\"',}]+)",
     re.IGNORECASE,
 )
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 _BARE_TOKEN = re.compile(r"\b(?:hf|sk|ghp)_[A-Za-z0-9]{16,}\b")
 
 
@@ -25,7 +26,11 @@ def is_secret_name(name: str) -> bool:
 
 
 def redact(text: str) -> str:
-    """The text with passwords in addresses, assigned secrets and well-known tokens hidden."""
+    """The text with passwords in addresses, assigned secrets and well-known tokens hidden.
+
+    Control characters, which a profile can spell as escapes, become visible.
+    """
+    text = _CONTROL.sub(lambda found: repr(found[0])[1:-1], text)
     text = _URL_PASSWORD.sub(rf"\g<before>:{HIDDEN}@", text)
     text = _ASSIGNED.sub(_assignment, text)
     return _BARE_TOKEN.sub(HIDDEN, text)

@@ -15,6 +15,9 @@ from hmactl.report.redact import is_secret_name, redact
         ("HF_TOKEN=hf_abcdefghijklmnopqrstu", "HF_TOKEN=***"),
         ("token hf_abcdefghijklmnopqrstu", "token ***"),
         ("api_key: abc", "api_key: ***"),
+        ("\x1b[31mred", "\\x1b[31mred"),
+        ("right\u202eleft", "right\\u202eleft"),
+        ("back\x08", "back\\x08"),
     ],
 )
 def test_hidden(text: str, shown: str) -> None:
@@ -25,6 +28,7 @@ def test_hidden(text: str, shown: str) -> None:
     "text",
     [
         "max-num-batched-tokens: 8192",
+        "two\nlines\tand a tab, and ümläut 漢字",
         "tokens=120446",
         "tokenizer-mode: auto",
         "http://localhost:5555/path",
