@@ -14,7 +14,7 @@ GIB = 2**30
     ("on", "off", "words"),
     [
         ({"tokens": 1000}, {"tokens": 440}, "440 tokens of KV cache instead of 1,000: 56% of"),
-        ({"tokens": 1000}, {"tokens": 1170}, "it costs no capacity"),
+        ({"tokens": 1000}, {"tokens": 1170}, "with this layout it costs no capacity"),
         (
             {"bytes_per_request": 3 * GIB},
             {"bytes_per_request": 10 * GIB},
