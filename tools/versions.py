@@ -30,6 +30,7 @@ from hmactl.engine.answer import Answer, HmaState, Plan
 from hmactl.engine.ask import Question, Session
 from hmactl.engine.child import DryBootFailedError, Limits
 from hmactl.engine.find import find_engine
+from hmactl.verdict.situation import first_line
 
 GPU = "H100-80GB"
 KV_MEMORY = 40 << 30
@@ -125,7 +126,7 @@ def condensed(answer: Answer) -> Row:
     """The facts of an answer that a release may change."""
     row: Row = {"error": None, "missing": list(answer.missing)}
     if answer.error is not None:
-        row["error"] = f"{answer.error.stage}: {_without_paths(answer.error.message)}"
+        row["error"] = f"{answer.error.stage}: {_without_paths(first_line(answer.error.message))}"
     if answer.hma is not None:
         states = ("default", "explicit_on", "explicit_off")
         row["hma"] = {name: _state(getattr(answer.hma, name)) for name in states}
@@ -148,7 +149,7 @@ def condensed(answer: Answer) -> Row:
 
 
 def _state(state: HmaState) -> bool | str | None:
-    return state.on if state.error is None else _without_paths(state.error)
+    return state.on if state.error is None else _without_paths(first_line(state.error))
 
 
 def _plan(plan: Plan) -> Row:

@@ -50,7 +50,7 @@ def _purelib(python: Path) -> str:
 
 
 def _install(base: Path, target: Path, requirements: list[str]) -> None:
-    command = [str(base), "-m", "pip", "install", "-q", "--no-deps", "--no-compile"]
+    command = [str(base), "-m", "pip", "install", "-qq", "--no-deps", "--no-compile"]
     command += ["--disable-pip-version-check", "--target", str(target), *requirements]
     subprocess.run(command, check=True)
 

@@ -14,14 +14,18 @@ Releases that answer alike share a line. Made by
     python tools/versions.py --venvs DIR --versions {cpu} {cuda}--jsonl docs/versions.jsonl \\
         --markdown docs/versions.md
 
-which also keeps all figures in `versions.jsonl`. vLLM's CPU builds were asked beside PyTorch
-{torch}; extensions that are absent or do not load there are stood in for, which decides no KV
-cache spec here except where a block size hangs on which attention backend a build has.
+which also keeps all figures in `versions.jsonl`. The CPU builds of vLLM were asked beside PyTorch
+{torch}, with stand-ins for the compiled extensions that are absent or do not load.
 
 - **tokens** is what that release prints. Up to 0.20.0 it prints `blocks // groups * block size`,
   later `concurrency * max_model_len`: a jump there is a change of the printed figure, not of the
   capacity. Compare **concurrency**.
 - **default HMA** is what the engine decides if no flag is given and there is no connector.
+- **groups** with Mamba layers of 262,144 tokens keep one state per request; of the attention's
+  block size, one per block, which is what prefix caching needs.
+- **attention** and **weights** hang on which kernels a build has. The weights of gpt-oss differ
+  because the CUDA build brings Triton's MXFP4 kernels and the CPU builds do not, and kernels pad
+  experts in their own way.
 - `llama-4-like` and `jamba-like` are small models of that shape (`tools/versions_models.json`).
 
 Releases asked: {asked}.
