@@ -45,13 +45,13 @@ class WithConnector(StrEnum):
 class ConnectorClass:
     """A class as its source says; ``supports_hma`` is None where that cannot be told, and where a
     ``resolution`` decides. ``how`` is the line of classes up to SupportsHMA, or the bases.
-    ``needs`` are packages without which its module cannot be imported."""
+    ``imports`` is what of the other package, as ``module:name``, it cannot be imported without."""
 
     module: str
     name: str
     supports_hma: bool | None
     how: str
-    needs: tuple[str, ...] = ()
+    imports: tuple[str, ...] = ()
     resolution: "Resolution | None" = None
 
 
@@ -84,21 +84,29 @@ class EngineRules:
 
 @dataclass(frozen=True, slots=True)
 class VllmRelease:
-    """A vLLM's registry of connectors by name; ``distribution`` is that of the wheel read."""
+    """A vLLM's registry of connectors by name; ``distribution`` is that of the wheel read.
+
+    ``names`` says whether it has what an LMCache imports from it.
+    """
 
     version: str
     distribution: str
     rules: EngineRules
     connectors: Mapping[str, ConnectorClass]
+    names: Mapping[str, bool]
 
 
 @dataclass(frozen=True, slots=True)
 class LmcacheRelease:
-    """The connector classes of an LMCache, by ``module:name``."""
+    """The connector classes of an LMCache, by ``module:name``.
+
+    ``names`` says whether it has what a vLLM imports from it.
+    """
 
     version: str
     distribution: str
     classes: Mapping[str, ConnectorClass]
+    names: Mapping[str, bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,8 +192,9 @@ def vllm_releases() -> tuple[VllmRelease, ...]:
     part = _data()["vllm"]
     rules = dict(by_version(part["rules"], [*part["versions"]]))
     named = _by_name(part, "connectors")
+    names = _names(part)
     return tuple(
-        VllmRelease(version, distribution, _rules(rules[version]), named[version])
+        VllmRelease(version, distribution, _rules(rules[version]), named[version], names[version])
         for version, distribution in part["versions"].items()
     )
 
@@ -195,8 +204,9 @@ def lmcache_releases() -> tuple[LmcacheRelease, ...]:
     """Every LMCache that was read, the oldest first."""
     part = _data()["lmcache"]
     named = _by_name(part, "classes")
+    names = _names(part)
     return tuple(
-        LmcacheRelease(version, distribution, named[version])
+        LmcacheRelease(version, distribution, named[version], names[version])
         for version, distribution in part["versions"].items()
     )
 
@@ -248,9 +258,15 @@ class _Question:
         return support
 
     def _registered(self, name: str, found: ConnectorClass) -> Support:
-        if "lmcache" in found.needs and self.lmcache == NOT_INSTALLED:
+        if found.imports and self.lmcache == NOT_INSTALLED:
             how = f"{found.module} imports LMCache, which is not installed"
             return self._support(name, Hma.UNAVAILABLE, how)
+        if found.imports and self.lmcache:
+            lacks = _lacks(found, _lmcache(self.lmcache).names)
+            if lacks:
+                how = f"{found.module} imports {lacks}, which LMCache {self.lmcache} does not have"
+                support = self._support(name, Hma.UNAVAILABLE, how)
+                return replace(support, lmcache=self.lmcache)
         if found.resolution is not None:
             return self._resolved(name, found.resolution)
         if name == _MULTI and found.supports_hma and self.engine.rules.children_count:
@@ -275,10 +291,15 @@ class _Question:
             unseen = f"whether vLLM's own works with LMCache {self.lmcache} was not looked at"
             support = self._support(name, _hma(own), how + own.how, own)
             return replace(support, lmcache=self.lmcache, caveats=(unseen,))
-        caveats: tuple[str, ...] = ()
+        lacks = _lacks(found, self.engine.names)
+        if lacks:
+            how = f"{self._imports_what_is_not_there(lacks)}, so vLLM's own class: {own.how}"
+            return replace(self._support(name, _hma(own), how, own), lmcache=self.lmcache)
+        caveats = self._unlooked(found)
         if found.supports_hma:
             forced = f"or {resolution.variable} is set, " if resolution.variable else ""
             caveats = (
+                *caveats,
                 *_since(resolution),
                 f"if LMCache's class cannot be imported {forced}vLLM's own loads, which "
                 f"{'supports' if own.supports_hma else 'does not support'} HMA",
@@ -327,7 +348,24 @@ class _Question:
                 lmcache=self.lmcache,
                 caveats=_history(f"{module}:{name}"),
             )
-        return replace(self._of_class(name, inside), lmcache=self.lmcache)
+        lacks = _lacks(inside, self.engine.names)
+        if lacks:
+            support = self._support(name, Hma.UNAVAILABLE, self._imports_what_is_not_there(lacks))
+        else:
+            support = replace(self._of_class(name, inside), caveats=self._unlooked(inside))
+        return replace(support, lmcache=self.lmcache)
+
+    def _imports_what_is_not_there(self, lacks: str) -> str:
+        return (
+            f"LMCache {self.lmcache}'s class imports {lacks}, which vLLM {self.engine.version} "
+            "does not have"
+        )
+
+    def _unlooked(self, found: ConnectorClass) -> tuple[str, ...]:
+        """What to say where a class imports something that was not looked for in this vLLM."""
+        if set(found.imports) <= set(self.engine.names):
+            return ()
+        return (f"whether vLLM {self.engine.version} can import it was not looked at",)
 
     def _not_registered(self, name: str) -> Support:
         here = f"vLLM {self.engine.version} does not register it"
@@ -375,6 +413,12 @@ def _hma(found: ConnectorClass) -> Hma:
     if found.supports_hma is None:
         return Hma.UNKNOWN
     return Hma.YES if found.supports_hma else Hma.NO
+
+
+def _lacks(found: ConnectorClass, names: Mapping[str, bool]) -> str:
+    """The first of what a class imports that is not there, or nothing."""
+    missing = [name for name in found.imports if names.get(name) is False]
+    return missing[0].replace(":", ".").rstrip(".") if missing else ""
 
 
 def _around(version: str, known: Sequence[str], what: str) -> tuple[list[str], str | None]:
@@ -473,6 +517,15 @@ def _by_name(part: dict[str, Any], key: str) -> dict[str, dict[str, ConnectorCla
     return named
 
 
+def _names(part: dict[str, Any]) -> dict[str, dict[str, bool]]:
+    versions = [*part["versions"]]
+    names: dict[str, dict[str, bool]] = {version: {} for version in versions}
+    for name, runs in part["names"].items():
+        for version, facts in by_version(runs, versions):
+            names[version][name] = facts["there"]
+    return names
+
+
 def _class(facts: dict[str, Any]) -> ConnectorClass:
     resolution = None
     if facts["supports_hma"] == _RESOLVED:
@@ -485,7 +538,7 @@ def _class(facts: dict[str, Any]) -> ConnectorClass:
         name=facts["class"],
         supports_hma=None if resolution else facts["supports_hma"],
         how=facts["how"],
-        needs=tuple(facts.get("needs", ())),
+        imports=tuple(facts.get("imports", ())),
         resolution=resolution,
     )
 

@@ -95,6 +95,12 @@ def test_lmcache_connector_v1_never_does() -> None:
         ("0.33.0", "0.5.6", YES),
         ("0.32.0", None, DEPENDS),
         ("0.32.0", NOT_INSTALLED, UNAVAILABLE),
+        # lmcache.config.LMCacheEngineConfig went with LMCache 0.3.12, lmcache.v1.plugin before.
+        ("0.13.0", "0.3.11", NO),
+        ("0.13.0", "0.3.12", UNAVAILABLE),
+        ("0.12.0", "0.3.9", NO),
+        ("0.12.0", "0.3.10.post2", UNAVAILABLE),
+        ("0.12.0", None, NO),
         ("0.11.1", NOT_INSTALLED, UNAVAILABLE),
     ],
 )
@@ -173,6 +179,13 @@ def test_multi_connector_hangs_on_lmcache_only_through_a_child() -> None:
     ("vllm", "module", "name", "hma"),
     [
         ("0.32.0", "lmcache.integration.vllm.lmcache_mp_connector", "LMCacheMPConnector", YES),
+        # KVCacheSpecKind, which LMCache's imports, came with vLLM 0.22.0.
+        (
+            "0.21.0",
+            "lmcache.integration.vllm.lmcache_mp_connector",
+            "LMCacheMPConnector",
+            UNAVAILABLE,
+        ),
         (
             "0.32.0",
             "lmcache.integration.vllm.lmcache_connector_v1",

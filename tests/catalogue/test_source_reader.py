@@ -323,14 +323,46 @@ def test_a_release_of_another_form_is_not_guessed(tmp_path: Path, changed: dict[
 def test_what_a_connector_cannot_be_imported_without(tmp_path: Path) -> None:
     files = {
         "m.py": "from .inner import X\n",
-        "inner.py": "import lmcache.v1\n",
+        "inner.py": "import lmcache.v1\nfrom lmcache.a import b as c, d\nimport lmcachelike\n",
         "optional.py": "try:\n    import lmcache\nexcept ImportError:\n    lmcache = None\n",
         "later.py": "def start():\n    import lmcache\n",
     }
     sources = _v1(tmp_path, files)
-    assert sources.needs(f"{V1}.m", V1) == {"lmcache"}
-    assert sources.needs(f"{V1}.optional", V1) == set()
-    assert sources.needs(f"{V1}.later", V1) == set()
+    wanted = ["lmcache.a:b", "lmcache.a:d", "lmcache.v1:"]
+    assert sources.imports(f"{V1}.m", V1, "lmcache") == wanted
+    assert sources.imports(f"{V1}.optional", V1, "lmcache") == []
+    assert sources.imports(f"{V1}.later", V1, "lmcache") == []
+
+
+@pytest.mark.parametrize(
+    ("wanted", "there"),
+    [
+        ("p.m:", True),
+        ("p.gone:", False),
+        ("p.gone:x", False),
+        ("p.m:function", True),
+        ("p.m:imported", True),
+        ("p.m:one", True),
+        ("p.m:starred", True),
+        ("p.m:gone", False),
+        ("p.lazy:anything", True),
+        ("p.space:inner", True),
+        ("p.space:gone", False),
+        ("p.ext:anything", True),
+    ],
+)
+def test_what_can_be_imported(tmp_path: Path, wanted: str, there: bool) -> None:
+    files = {
+        "__init__.py": "",
+        "m.py": "import os as imported\nfrom .stars import *\none, two = 1, 2\n"
+        "def function(): ...\n",
+        "stars.py": "starred = 1\n",
+        "lazy.py": "def __getattr__(name): ...\n",
+        "space/inner.py": "",
+        "ext.abi3.so": "",
+    }
+    sources = directory_sources("p", _package(tmp_path, "p", files))
+    assert sources.has(wanted) is there
 
 
 def test_lmcaches_classes(tmp_path: Path) -> None:
@@ -386,6 +418,7 @@ def test_the_data_file_is_the_same_in_any_order(tmp_path: Path) -> None:
         return {
             "wheel": wheel_name,
             "rules": {"module_path": "registry wins"},
+            "names": {"vllm.a:b": {"there": wheel_name == "vllm"}},
             "connectors": {name: {"supports_hma": hma} for name, hma in connectors.items()},
         }
 
@@ -395,7 +428,8 @@ def test_the_data_file_is_the_same_in_any_order(tmp_path: Path) -> None:
         "0.11.0": release("vllm", A=True),
         "0.12.0": release("vllm", A=True, B=True),
     }
-    lmcache: dict[str, Any] = {"0.5.0": {"wheel": "lmcache", "classes": {}}}
+    classes = {"m:C": {"supports_hma": True, "imports": ["vllm.a:b"]}}
+    lmcache: dict[str, Any] = {"0.5.0": {"wheel": "lmcache", "classes": classes, "names": {}}}
     data = compact({"vllm": releases, "lmcache": lmcache})
     assert data["vllm"]["connectors"] == {
         "A": [
@@ -407,6 +441,12 @@ def test_the_data_file_is_the_same_in_any_order(tmp_path: Path) -> None:
             {"from": "0.10.0", "to": "0.10.0", "supports_hma": True},
             {"from": "0.12.0", "to": "0.12.0", "supports_hma": True},
         ],
+    }
+    assert data["vllm"]["names"] == {
+        "vllm.a:b": [
+            {"from": "0.9.0", "to": "0.10.0", "there": False},
+            {"from": "0.11.0", "to": "0.12.0", "there": True},
+        ]
     }
     assert expand(data, "vllm") == releases
     assert expand(data, "lmcache") == lmcache

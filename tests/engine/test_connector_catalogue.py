@@ -20,13 +20,14 @@ from hmactl.engine.find import Engine
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
 
-from catalogue.releases import lmcache_release, vllm_release
+from catalogue.releases import lmcache_release, names, vllm_release
 from catalogue.runs import expand
 from catalogue.sources import directory_sources
 
 pytestmark = pytest.mark.engine
 
 DATA = Path(__file__).parents[2] / "hmactl/catalogue/data/connector-versions.json"
+PACKAGES = ("vllm", "lmcache")
 CHILDREN: tuple[list[str], ...] = (
     ["OffloadingConnector", "SimpleCPUOffloadConnector"],
     ["OffloadingConnector", "LMCacheConnectorV1"],
@@ -113,9 +114,14 @@ def test_the_installed_source_reads_as_the_wheel_did(
 ) -> None:
     assert engine.vllm_package is not None
     data = json.loads(DATA.read_text("utf-8"))
-    vllm, lmcache = known
-    read = vllm_release(directory_sources("vllm", engine.vllm_package.parent))
-    assert {"wheel": expand(data, "vllm")[vllm]["wheel"], **read} == expand(data, "vllm")[vllm]
-    if engine.lmcache and lmcache in expand(data, "lmcache"):
-        theirs = lmcache_release(directory_sources("lmcache", engine.lmcache.location))
-        assert {"wheel": "lmcache", **theirs} == expand(data, "lmcache")[lmcache]
+    vllm, lmcache = (
+        expand(data, package).get(v) for package, v in zip(PACKAGES, known, strict=True)
+    )
+    assert vllm is not None
+    here = directory_sources("vllm", engine.vllm_package.parent)
+    read = vllm_release(here) | {"names": names(here, vllm["names"])}
+    assert {"wheel": vllm["wheel"], **read} == vllm
+    if engine.lmcache and lmcache:
+        there = directory_sources("lmcache", engine.lmcache.location)
+        read = lmcache_release(there) | {"names": names(there, lmcache["names"])}
+        assert {"wheel": lmcache["wheel"], **read} == lmcache

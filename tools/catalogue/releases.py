@@ -1,7 +1,7 @@
 """What one release says about connectors and HMA."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from .hma import BASE, CONNECTORS, INTERFACE, describe, is_connector
@@ -29,7 +29,8 @@ def vllm_release(sources: Sources) -> dict[str, Any]:
         raise NotUnderstoodError(f"no connector is registered in {FACTORY}")
     return {
         "connectors": {
-            name: describe(sources, module, cls) | _needs(sources, module)
+            name: describe(sources, module, cls)
+            | _imports(sources, module, f"{CONNECTORS}.v1", "lmcache")
             for name, module, cls in registered
         },
         "rules": {
@@ -48,13 +49,21 @@ def lmcache_release(sources: Sources) -> dict[str, Any]:
         tree = sources.tree(module)
         for node in [] if tree is None else tree.body:
             if isinstance(node, ast.ClassDef) and is_connector(sources, Found(module, node)):
-                classes[f"{module}:{node.name}"] = describe(sources, module, node.name)
+                facts = describe(sources, module, node.name)
+                facts |= _imports(sources, module, LMCACHE, "vllm")
+                classes[f"{module}:{node.name}"] = facts
     return {"classes": classes}
 
 
-def _needs(sources: Sources, module: str) -> dict[str, Any]:
-    """What an operator may have left out: of the packages that it cannot do without, LMCache."""
-    return {"needs": ["lmcache"]} if "lmcache" in sources.needs(module, f"{CONNECTORS}.v1") else {}
+def names(sources: Sources, asked: Iterable[str]) -> dict[str, dict[str, bool]]:
+    """Whether a release has what classes of the other package import from it."""
+    return {name: {"there": sources.has(name)} for name in sorted(asked)}
+
+
+def _imports(sources: Sources, module: str, within: str, package: str) -> dict[str, list[str]]:
+    """What it cannot do without: of vLLM and LMCache, either may be older or missing."""
+    found = sources.imports(module, within, package)
+    return {"imports": found} if found else {}
 
 
 def _registered(factory: ast.Module) -> Iterator[tuple[str, str, str]]:

@@ -16,15 +16,18 @@ ABOUT = (
     "of each version that was read; a run holds for each of those from `from` to `to`, and says "
     "nothing about others. supports_hma: whether the class subclasses SupportsHMA; null: it "
     "cannot be told; resolved: found out when the module is imported: `else` if the environment "
-    "variable `variable` is not empty or `tries` cannot be imported, otherwise `tries`. needs: "
-    "packages without which the module cannot be imported. rules: "
+    "variable `variable` is not empty or `tries` cannot be imported, otherwise `tries`. imports: "
+    "what of the other package, as module:name, the class cannot be imported without. names: "
+    "whether such a thing is there. rules: "
     "`interface` whether SupportsHMA exists; `module_path` which wins for a registered name with "
     "kv_connector_module_path; `with_connector` what becomes of HMA by default where a connector "
     "is configured; `multi` where MultiConnector's children are asked, all of which must support "
     "HMA, and what no children come to (null: MultiConnector itself does not)."
 )
-# The kinds of facts that are kept by a name: key of a release, and of the file.
-_NAMED = {"vllm": "connectors", "lmcache": "classes"}
+# What brings the classes; the other facts that are kept by a name are `names`.
+CLASSES = {"vllm": "connectors", "lmcache": "classes"}
+NAMES = "names"
+_OTHER = {"vllm": "lmcache", "lmcache": "vllm"}
 _RULES = "rules"
 
 
@@ -33,11 +36,13 @@ def expand(data: Facts, package: str) -> dict[str, Facts]:
     part = data.get(package, {"versions": {}})
     versions = sorted(part["versions"], key=Version)
     releases: dict[str, Facts] = {
-        version: {"wheel": part["versions"][version], _NAMED[package]: {}} for version in versions
+        version: {"wheel": part["versions"][version], CLASSES[package]: {}, NAMES: {}}
+        for version in versions
     }
-    for name, runs in part.get(_NAMED[package], {}).items():
-        for version, facts in by_version(runs, versions):
-            releases[version][_NAMED[package]][name] = facts
+    for kind in (CLASSES[package], NAMES):
+        for name, runs in part.get(kind, {}).items():
+            for version, facts in by_version(runs, versions):
+                releases[version][kind][name] = facts
     for version, facts in by_version(part.get(_RULES, []), versions):
         releases[version][_RULES] = facts
     return releases
@@ -48,16 +53,31 @@ def compact(packages: dict[str, dict[str, Facts]]) -> Facts:
     data: Facts = {"about": ABOUT}
     for package, releases in packages.items():
         versions = sorted(releases, key=Version)
-        key = _NAMED[package]
-        names = sorted({name for release in releases.values() for name in release[key]})
         part: Facts = {"versions": {v: releases[v]["wheel"] for v in versions}}
         if any(_RULES in release for release in releases.values()):
             part[_RULES] = _runs([(v, releases[v].get(_RULES)) for v in versions])
-        part[key] = {
-            name: _runs([(v, releases[v][key].get(name)) for v in versions]) for name in names
+        kinds = {
+            CLASSES[package]: {n for r in releases.values() for n in r[CLASSES[package]]},
+            NAMES: asked(packages, package),
         }
+        for kind, names in kinds.items():
+            part[kind] = {
+                name: _runs([(v, releases[v][kind].get(name)) for v in versions])
+                for name in sorted(names)
+            }
         data[package] = part
     return data
+
+
+def asked(packages: dict[str, dict[str, Facts]], package: str) -> set[str]:
+    """What the classes of the other package import from this one."""
+    other = _OTHER[package]
+    return {
+        name
+        for release in packages.get(other, {}).values()
+        for facts in release[CLASSES[other]].values()
+        for name in facts.get("imports", ())
+    }
 
 
 def write(data: Facts, path: Path) -> None:
@@ -79,12 +99,12 @@ def _runs(series: Iterable[tuple[str, Facts | None]]) -> list[Facts]:
 
 
 def _dump(value: Any, depth: int) -> str:
-    """JSON that is indented down to the runs."""
+    """JSON that is indented down to the runs; those of `names`, which are short, on one line."""
     inner = "  " * (depth + 1)
     if isinstance(value, dict) and "from" not in value and depth < 3:
         items = [f"{inner}{json.dumps(k)}: {_dump(v, depth + 1)}" for k, v in value.items()]
         return "{\n" + ",\n".join(items) + "\n" + "  " * depth + "}"
-    if isinstance(value, list):
+    if isinstance(value, list) and not any("there" in run for run in value):
         items = [f"{inner}{_dump(item, depth + 1)}" for item in value]
         return "[\n" + ",\n".join(items) + "\n" + "  " * depth + "]"
     return json.dumps(value, ensure_ascii=False)

@@ -76,7 +76,8 @@ class Sources:
     def modules(self, below: str) -> list[str]:
         """The modules in a package, at any depth, and the package itself."""
         start = below.replace(".", "/") + "/"
-        paths = (f.removesuffix(".py").removesuffix("/__init__") for f in self._files)
+        files = (f.removesuffix(".py") for f in self._files if f.endswith(".py"))
+        paths = (f.removesuffix("/__init__") for f in files)
         return [p.replace("/", ".") for p in paths if f"{p}/".startswith(start)]
 
     def tree(self, module: str) -> ast.Module | None:
@@ -95,10 +96,10 @@ class Sources:
             base = base.value
         return self._expression(module, base, frozenset())
 
-    def needs(self, module: str, within: str) -> set[str]:
-        """Other packages without which ``module`` cannot be imported, as far as it and the modules
-        of the package ``within`` that it imports say."""
-        packages: set[str] = set()
+    def imports(self, module: str, within: str, package: str) -> list[str]:
+        """What of another package ``module`` cannot be imported without, as ``module:name``, as
+        far as it and the modules below ``within`` that it imports say."""
+        found: set[str] = set()
         seen: set[str] = set()
         todo = [module]
         while todo:
@@ -106,22 +107,40 @@ class Sources:
             tree = None if current in seen else self.tree(current)
             seen.add(current)
             for node, guard in _executed([] if tree is None else tree.body, _PLAIN):
-                if guard != _PLAIN:
-                    continue
-                for imported in self._imported(current, node):
-                    if imported.startswith(within):
-                        todo.append(imported)
-                    elif not self._own(imported):
-                        packages.add(imported.partition(".")[0])
-        return packages
+                for origin, name in self._imported(current, node) if guard == _PLAIN else ():
+                    if origin.startswith(within):
+                        todo += [origin, f"{origin}.{name}"]
+                    elif origin.partition(".")[0] == package:
+                        found.add(f"{origin}:{name}")
+        return sorted(found)
 
-    def _imported(self, module: str, node: ast.stmt) -> list[str]:
-        """The modules that a statement may import."""
+    def has(self, wanted: str) -> bool:
+        """Whether ``module:name`` can be imported, or ``module:`` the module itself."""
+        module, _, name = wanted.partition(":")
+        tree = self.tree(module)
+        path = module.replace(".", "/")
+        if tree is None:
+            # An extension module, of which no source tells the names, or a namespace package.
+            if any(f.startswith(f"{path}.") for f in self._files):
+                return True
+            below = any(f.startswith(f"{path}/") for f in self._files)
+            return below and (not name or self.has(f"{module}.{name}:"))
+        bound, stars = self._bindings(module, tree)
+        if not name or name in bound or "__getattr__" in bound:
+            return True
+        if self.has(f"{module}.{name}:") or any(self.has(f"{star}:{name}") for star in stars):
+            return True
+        # Bound by a loop, a `with` or several at once.
+        nodes = (node for node in ast.walk(tree) if isinstance(node, ast.Name))
+        return any(n.id == name and isinstance(n.ctx, ast.Store) for n in nodes)
+
+    def _imported(self, module: str, node: ast.stmt) -> list[tuple[str, str]]:
+        """The modules that a statement imports, each with the name in it or an empty one."""
         if isinstance(node, ast.Import):
-            return [alias.name for alias in node.names]
+            return [(alias.name, "") for alias in node.names]
         if isinstance(node, ast.ImportFrom):
             origin = self.absolute(module, node)
-            return [origin, *(f"{origin}.{alias.name}" for alias in node.names)]
+            return [(origin, alias.name.strip("*")) for alias in node.names]
         return []
 
     def _meaning(self, module: str, name: str, seen: frozenset[tuple[str, str]]) -> Meaning:
@@ -262,7 +281,7 @@ class Sources:
 def wheel_sources(package: str, path: Path) -> Iterator[Sources]:
     """A package in a wheel, for as long as the wheel is open."""
     with zipfile.ZipFile(path) as archive:
-        names = {n for n in archive.namelist() if n.startswith(f"{package}/") and n.endswith(".py")}
+        names = {n for n in archive.namelist() if n.startswith(f"{package}/")}
 
         def read(name: str) -> str | None:
             return archive.read(name).decode("utf-8", "replace") if name in names else None
@@ -279,7 +298,7 @@ def directory_sources(package: str, parent: Path) -> Sources:
         except (FileNotFoundError, NotADirectoryError):
             return None
 
-    files = (parent / package).rglob("*.py")
+    files = (p for p in (parent / package).rglob("*") if p.suffix in {".py", ".so"})
     return Sources(package, read, (p.relative_to(parent).as_posix() for p in files))
 
 
