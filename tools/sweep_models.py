@@ -59,7 +59,9 @@ def main() -> None:
                 print(json.dumps(row), file=out, flush=True)
     print(_totals(rows))
     if arguments.markdown:
-        text = "\n".join(_markdown(rows, arguments.gpu)) + "\n"
+        vllm = "vLLM" if engine.vllm is None else f"vLLM {engine.vllm.version}"
+        title = f"{vllm}, virtual {arguments.gpu}"
+        text = "\n".join(_markdown(rows, title)) + "\n"
         arguments.markdown.write_text(text, "utf-8")
 
 
@@ -228,7 +230,8 @@ def _expected(text: dict[str, Any]) -> Counter[str]:
 
 
 def _kind(layer_type: str) -> str:
-    return _FULL if layer_type in {"full_attention", "attention", "global"} else _OTHER
+    full = layer_type in {"full_attention", "attention", "global"} or "sparse" in layer_type
+    return _FULL if full else _OTHER
 
 
 def _line(row: dict[str, Any]) -> str:
@@ -280,30 +283,39 @@ def _totals(rows: list[dict[str, Any]]) -> str:
     return f"{len(rows)} models: {figures}; {filled} completed by the --fill file"
 
 
-def _markdown(rows: list[dict[str, Any]], gpu: str) -> Iterator[str]:
-    yield f"{_totals(rows)}."
+def _markdown(rows: list[dict[str, Any]], title: str) -> Iterator[str]:
+    yield "# Architectures that were dry-booted"
     yield ""
-    yield f"Virtual {gpu}, 40 GiB of KV cache memory, tensor parallel 1, eager, models one by one."
+    yield "Written by `tools/sweep_models.py`; the models are configs that people published, and"
+    yield "class defaults of transformers (named after the class). A star: the config was an excerpt,"
+    yield 'and what it lacked came from `tools/sweep_fill.json`. "refused" under HMA off is the'
+    yield "engine's own refusal to run without HMA."
     yield ""
-    yield "| model | KV cache layers | groups | block | tokens, HMA on | HMA off | backend |"
-    yield "|---|---|---|---|---|---|---|"
+    yield f"{title}, 40 GiB of KV cache memory, tensor parallel 1. {_totals(rows)}."
+    yield ""
+    yield "| architecture | models | KV cache layers | HMA off | attention |"
+    yield "|---|---|---|---|---|"
+    alike: dict[tuple[str, ...], list[dict[str, Any]]] = {}
     for row in rows:
-        mark = " \\*" if row["filled"] else ""
-        name = row["model"].replace("--", "/", 1).replace("__", " ") + mark
+        if row["status"] == "ok":
+            off = "refused" if _tokens(row["off"]) == "refused" else "possible"
+            kinds = sorted({spec.removesuffix("Spec") for _count, spec, _page in row["layers"]})
+            cells = (row["architectures"][0], ", ".join(kinds), off, ", ".join(row["backends"]))
+            alike.setdefault(cells, []).append(row)
+    for (architecture, kinds, off, backends), group in sorted(alike.items()):
+        others = f" and {len(group) - 1} more" if len(group) > 1 else ""
+        yield f"| {architecture} | {_name(group[0])}{others} | {kinds} | {off} | {backends} |"
+    yield ""
+    yield "Not dry-booted, in the engine's words where it refused:"
+    yield ""
+    for row in rows:
         if row["status"] != "ok":
-            why = _first_line(row["why"], 160).replace("|", "\\|")
-            yield f"| {name} | {row['status']}: {why} | | | | | |"
-            continue
-        cells = [
-            name,
-            _layers(row),
-            str(len(row["groups"])),
-            str(row["block_size"]),
-            _tokens(row["on"]),
-            _tokens(row["off"]),
-            ", ".join(row["backends"]),
-        ]
-        yield f"| {' | '.join(cells)} |"
+            yield f"- {_name(row)}: {row['status']}: {_first_line(row['why'], 160)}"
+
+
+def _name(row: dict[str, Any]) -> str:
+    name = row["model"].replace("--", "/", 1).partition("__")[0]
+    return f"{name} \\*" if row["filled"] else name
 
 
 if __name__ == "__main__":
