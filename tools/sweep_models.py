@@ -286,10 +286,10 @@ def _totals(rows: list[dict[str, Any]]) -> str:
 def _markdown(rows: list[dict[str, Any]], title: str) -> Iterator[str]:
     yield "# Architectures that were dry-booted"
     yield ""
-    yield "Written by `tools/sweep_models.py`; the models are configs that people published, and"
-    yield "class defaults of transformers (named after the class). A star: the config was an excerpt,"
-    yield 'and what it lacked came from `tools/sweep_fill.json`. "refused" under HMA off is the'
-    yield "engine's own refusal to run without HMA."
+    yield "Written by `tools/sweep_models.py` from configs that people published, and from class"
+    yield "defaults of transformers (named after the class). A star: the config was an excerpt, and"
+    yield "what it lacked came from `tools/sweep_fill.json`. `refused` under HMA off: the engine"
+    yield "refuses to run the model without HMA."
     yield ""
     yield f"{title}, 40 GiB of KV cache memory, tensor parallel 1. {_totals(rows)}."
     yield ""
@@ -302,9 +302,9 @@ def _markdown(rows: list[dict[str, Any]], title: str) -> Iterator[str]:
             kinds = sorted({spec.removesuffix("Spec") for _count, spec, _page in row["layers"]})
             cells = (row["architectures"][0], ", ".join(kinds), off, ", ".join(row["backends"]))
             alike.setdefault(cells, []).append(row)
-    for (architecture, kinds, off, backends), group in sorted(alike.items()):
+    for cells, group in sorted(alike.items()):
         others = f" and {len(group) - 1} more" if len(group) > 1 else ""
-        yield f"| {architecture} | {_name(group[0])}{others} | {kinds} | {off} | {backends} |"
+        yield f"| {' | '.join((cells[0], _name(group[0]) + others, *cells[1:]))} |"
     yield ""
     yield "Not dry-booted, in the engine's words where it refused:"
     yield ""
