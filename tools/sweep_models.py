@@ -302,9 +302,9 @@ def _markdown(rows: list[dict[str, Any]], title: str) -> Iterator[str]:
             kinds = sorted({spec.removesuffix("Spec") for _count, spec, _page in row["layers"]})
             cells = (row["architectures"][0], ", ".join(kinds), off, ", ".join(row["backends"]))
             alike.setdefault(cells, []).append(row)
-    for cells, group in sorted(alike.items()):
+    for (architecture, *rest), group in sorted(alike.items()):
         others = f" and {len(group) - 1} more" if len(group) > 1 else ""
-        yield f"| {' | '.join((cells[0], _name(group[0]) + others, *cells[1:]))} |"
+        yield f"| {' | '.join((architecture, _name(group[0]) + others, *rest))} |"
     yield ""
     yield "Not dry-booted, in the engine's words where it refused:"
     yield ""
