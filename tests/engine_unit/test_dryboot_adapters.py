@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from hmactl.engine.dryboot import absent, absent_packages, arguments, engine_config, layers
+from hmactl.engine.dryboot.evidence import own_fault
 from hmactl.engine.dryboot.virtual_gpu import _PlatformsFinder
 
 
@@ -219,3 +220,50 @@ def test_the_platform_is_told_as_soon_as_it_can_be_asked(tmp_path: Path) -> None
     assert getattr(module, name)() is platform
     assert not module.vllm_version_matches_substr("cpu")
     assert module.vllm_version_matches_substr("xpu")
+
+
+class TestStrangers:
+    """A vLLM in which the dry boot does not know its way is no refusal of that vLLM."""
+
+    def test_the_engine_asks_for_something_unforeseen(self) -> None:
+        pytest.importorskip("torch")
+        from hmactl.engine.dryboot import plan
+
+        executor = plan._Executor([], [])
+        assert getattr(executor, "dp_group", None) is None
+        with pytest.raises(AttributeError, match="asks its executor for `new`, which") as caught:
+            executor.new()
+        assert own_fault(caught.value)
+        with pytest.raises(AttributeError, match="asks its engine core for `newer`") as caught:
+            plan._Engine(None, executor).newer()
+        assert own_fault(caught.value)
+
+    @pytest.mark.usefixtures("vllm_without_layers")
+    def test_something_has_moved(self) -> None:
+        with pytest.raises(ImportError) as caught:
+            layers.kv_cache_specs(None)
+        assert own_fault(caught.value)
+
+    @pytest.fixture
+    def vllm_without_layers(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        _module(monkeypatch, "vllm.config")
+
+    def test_what_the_engine_raises_is_its_own(self) -> None:
+        for raised in (ImportError("x"), ValueError("x")):
+            with pytest.raises(type(raised)) as caught:
+                raise raised
+            assert not own_fault(caught.value)
+
+    def test_words_that_the_dry_boot_only_passes_on(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        class Parser:
+            def __init__(self, **_options: Any) -> None: ...
+
+            def add_subparsers(self, **_options: Any) -> Any:
+                return types.SimpleNamespace(add_parser=lambda _name: None)
+
+        _module(monkeypatch, "vllm.utils.argparse_utils", FlexibleArgumentParser=Parser)
+        monkeypatch.setattr(arguments, "_make_arg_parser", lambda: lambda _parser: None)
+        parser, _ = arguments.serve_parser()
+        with pytest.raises(arguments.ArgumentsRefusedError) as caught:
+            parser.error("no such thing")
+        assert not own_fault(caught.value)

@@ -2,6 +2,7 @@
 
 import logging
 import traceback
+from pathlib import Path
 from typing import Any
 
 _LOGGERS = ("vllm", "lmcache")
@@ -56,3 +57,19 @@ def words(error: BaseException) -> str:
     last = frames[-1]
     place = f"{last.filename.rpartition('site-packages/')[2]}:{last.lineno}"
     return f"{type(error).__name__} at {place}: {last.line}"
+
+
+_HERE = Path(__file__).parent
+_OF_A_STRANGER = (AttributeError, ImportError, KeyError, NameError, TypeError)
+
+
+def own_fault(error: BaseException) -> bool:
+    """Whether the dry boot raised this itself: it does not know its way in this engine.
+
+    What the engine raises was raised in the engine's own code, or in torch through MetaDevice.
+    """
+    frames = [Path(frame.filename) for frame in traceback.extract_tb(error.__traceback__)]
+    while frames and frames[-1] == _HERE / "meta.py":
+        frames.pop()
+    strange = isinstance(error, _OF_A_STRANGER) or "does not exist in this build" in str(error)
+    return strange and bool(frames) and frames[-1].parent == _HERE

@@ -1,12 +1,11 @@
 """The engine's KV cache plan for a given amount of memory, made by the engine core itself."""
 
 import copy
-import types
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from .evidence import words
+from .evidence import own_fault, words
 from .model import Rank, describe_spec
 
 # Enough for any request; only used to learn how many bytes one request needs.
@@ -24,8 +23,33 @@ _MUTABLE = (
 )
 
 
-class _Executor:
+class _StandIn:
+    """Says by itself that the engine asks for something that nobody has foreseen."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise AttributeError(
+            f"this vLLM asks its {self._of} for `{name}`, which hmactl does not know"
+        )
+
+    _of = "engine core"
+
+
+class _Engine(_StandIn):
+    """What ``EngineCore._initialize_kv_caches`` uses of its own object."""
+
+    def __init__(self, config: Any, executor: "_Executor") -> None:
+        self.model_executor = executor
+        self.available_gpu_memory_for_kv_cache = -1
+        self.vllm_config = config
+        self.collective_rpc = executor.collective_rpc
+
+
+class _Executor(_StandIn):
     """What ``EngineCore._initialize_kv_caches`` asks of its workers, one per pipeline stage."""
+
+    _of = "executor"
 
     def __init__(self, ranks: list[Rank], memory: list[int]) -> None:
         self._ranks = ranks
@@ -61,7 +85,8 @@ def make(config: Any, ranks: list[Rank], memory: list[int], *, disable_hma: bool
     """The plan with HMA on or off for ``memory`` bytes per rank.
 
     ``bytes_per_request`` is what one request of max_model_len needs. A refusal by the engine is
-    ``error``, in its own words; what could be learnt all the same is still there.
+    ``error``, in its own words; what could be learnt all the same is still there. Raises where
+    hmactl does not know its way in this engine.
     """
     result: dict[str, Any] = {"error": None}
     try:
@@ -69,7 +94,10 @@ def make(config: Any, ranks: list[Rank], memory: list[int], *, disable_hma: bool
             config.cache_config.num_gpu_blocks_override = None
             result |= _roomy(config, ranks, disable_hma)
         result |= _with_memory(config, ranks, memory, disable_hma)
-    except Exception as error:  # noqa: BLE001 - whatever the engine raises is its answer
+    except Exception as error:
+        if own_fault(error):
+            raise
+        # Whatever the engine raises is its answer.
         result["error"] = {
             "type": type(error).__name__,
             "message": words(error),
@@ -81,6 +109,8 @@ def _roomy(config: Any, ranks: list[Rank], disable_hma: bool) -> dict[str, Any]:
     plan = _with_memory(config, ranks, [_ROOMY] * len(ranks), disable_hma)
     if not plan["groups"]:
         return {"groups": [], "bytes_per_request": None}
+    if plan["num_blocks"] and plan["max_concurrency"] is None:
+        return {"groups": plan["groups"], "bytes_per_request": None}
     if not plan["num_blocks"] or not plan["max_concurrency"]:
         raise RuntimeError("vLLM plans no blocks at all, whatever the memory")
     # With this many blocks the quotients differ from whole numbers by less than one part.
@@ -97,13 +127,7 @@ def _with_memory(
 
     with _restored(config), set_current_vllm_config(config):
         config.scheduler_config.disable_hybrid_kv_cache_manager = disable_hma
-        executor = _Executor(ranks, memory)
-        engine: Any = types.SimpleNamespace(
-            model_executor=executor,
-            available_gpu_memory_for_kv_cache=-1,
-            vllm_config=config,
-            collective_rpc=executor.collective_rpc,
-        )
+        engine: Any = _Engine(config, _Executor(ranks, memory))
         with _listening() as logged:
             planned = EngineCore._initialize_kv_caches(engine, config)
         # Older versions return the numbers of GPU and CPU blocks before it.

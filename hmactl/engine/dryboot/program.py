@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from . import lifetime
-from .evidence import Warnings, words
+from .evidence import Warnings, own_fault, words
 from .protocol import Channel
 
 # Imported once instead of in every fork.
@@ -30,6 +30,8 @@ _NEEDED_BY_MOST = (
     "torch.testing._internal.distributed.fake_pg",
 )
 
+
+_FACTS = ("hma", "config", "weights", "layers", "plan")
 
 _OWN_CODE = RuntimeError("the model brings its own code, which hmactl never runs")
 
@@ -106,6 +108,9 @@ def _answer(channel: Channel, request: dict[str, Any], common: dict[str, Any]) -
             "type": type(refused.cause).__name__,
             "message": words(refused.cause),
         }
+        if own_fault(refused.cause):
+            facts = [name for name in _FACTS if name not in answer]
+            answer["missing"].append(f"{', '.join(facts)}: {words(refused.cause)}")
     answer["warnings"] = warnings.lines
     channel.answer(answer)
 
@@ -166,10 +171,11 @@ def _boot(
     warnings.listening = False  # both plans are made, only one of them is the deployment's
     from . import plan
 
-    answer["plan"] = {
-        "hma_on": plan.make(config, ranks, memory, disable_hma=False),
-        "hma_off": plan.make(config, ranks, memory, disable_hma=True),
-    }
+    with _refusal("plan"):
+        answer["plan"] = {
+            "hma_on": plan.make(config, ranks, memory, disable_hma=False),
+            "hma_off": plan.make(config, ranks, memory, disable_hma=True),
+        }
     answer["missing"] += plan.missing(answer["plan"])
 
 
@@ -248,7 +254,8 @@ def _configure(arguments: Any, answer: dict[str, Any], operator_flag: bool | Non
             break
     answer["hma"] = hma
     if not accepted:
-        raise _RefusedError("config", refusals[0]) from refusals[0]
+        stage = "dry-boot" if own_fault(refusals[0]) else "config"
+        raise _RefusedError(stage, refusals[0]) from refusals[0]
     answer["config"] = engine_config.summary(accepted[0])
     return accepted[0]
 
@@ -294,7 +301,8 @@ class _refusal:  # noqa: N801 - reads as a statement
         _tb: types.TracebackType | None,
     ) -> None:
         if isinstance(error, Exception):
-            stage = "dry-boot" if _for_want_of_values(error) else self._stage
+            of_its_own = _for_want_of_values(error) or own_fault(error)
+            stage = "dry-boot" if of_its_own else self._stage
             raise _RefusedError(stage, error) from error
 
 
