@@ -12,8 +12,8 @@ def capacity_loss(plan: Plans) -> str:
     on, off = plan.hma_on, plan.hma_off
     if on.tokens and off.tokens and off.tokens >= on.tokens:
         return (
-            f"{off.tokens:,} tokens of KV cache instead of {on.tokens:,}: with this layout it costs "
-            "no capacity"
+            f"{off.tokens:,} tokens of KV cache instead of {on.tokens:,}: "
+            "with this layout it costs no capacity"
         )
     if on.tokens and off.tokens:
         return (
