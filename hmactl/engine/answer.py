@@ -157,6 +157,17 @@ class Plan(_Frozen):
     max_model_len: int | None = None
     groups: tuple[Group, ...] = ()
 
+    @property
+    def capacity(self) -> int | None:
+        """Tokens that requests of max_model_len can hold, which plans can be compared by.
+
+        Up to vLLM 0.20.0 ``tokens`` is what one of the groups holds, whatever windows save.
+        """
+        if self.tokens is None or self.max_concurrency is None or self.max_model_len is None:
+            return self.tokens
+        held = int(self.max_concurrency * self.max_model_len)
+        return held if held > self.tokens + 1 else self.tokens
+
 
 class Plans(_Frozen):
     """Both plans for the same memory."""

@@ -196,7 +196,11 @@ def _number(value: int | None) -> str:
 def _percent(on: PlanSide, off: PlanSide) -> str:
     if not on.tokens or not off.tokens or on.tokens == off.tokens:
         return ""
-    return f" ({off.tokens / on.tokens - 1:+.0%})"
+    ratio = held = off.tokens / on.tokens
+    if on.max_concurrency and off.max_concurrency:
+        held = off.max_concurrency / on.max_concurrency
+    # Up to vLLM 0.20.0 the tokens of the two cannot be compared.
+    return "" if abs(held - ratio) > 0.01 * ratio else f" ({ratio - 1:+.0%})"
 
 
 def _concurrency(side: PlanSide) -> str:

@@ -10,15 +10,15 @@ from hmactl.engine.answer import Plans
 def capacity_loss(plan: Plans) -> str:
     """What HMA off costs: tokens for the same memory, or memory for one request."""
     on, off = plan.hma_on, plan.hma_off
-    if on.tokens and off.tokens and off.tokens >= on.tokens:
+    if on.capacity and off.capacity and off.capacity >= on.capacity:
         return (
-            f"{off.tokens:,} tokens of KV cache instead of {on.tokens:,}: "
-            "with this layout it costs no capacity"
+            f"{off.capacity:,} tokens of KV cache instead of {on.capacity:,}: with this layout it "
+            "costs no capacity"
         )
-    if on.tokens and off.tokens:
+    if on.capacity and off.capacity:
         return (
-            f"{off.tokens:,} tokens of KV cache instead of {on.tokens:,}: "
-            f"{1 - off.tokens / on.tokens:.0%} of the capacity is lost"
+            f"{off.capacity:,} tokens of KV cache instead of {on.capacity:,}: "
+            f"{1 - off.capacity / on.capacity:.0%} of the capacity is lost"
         )
     if on.bytes_per_request and off.bytes_per_request:
         return (

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from hmactl.engine.answer import Plan
 from hmactl.engine.dryboot import absent, absent_packages, arguments, engine_config, layers
 from hmactl.engine.dryboot.evidence import own_fault
 from hmactl.engine.dryboot.virtual_gpu import _PlatformsFinder
@@ -267,3 +268,20 @@ class TestStrangers:
         with pytest.raises(arguments.ArgumentsRefusedError) as caught:
             parser.error("no such thing")
         assert not own_fault(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "concurrency", "capacity"),
+    [
+        (1_551_920, 11.840210, 1_551_920),  # 0.32.0 prints what is held
+        (873_808, 12.535978, 1_643_115),  # 0.17.1 prints what one of two groups holds
+        (873_808, 6.666626, 873_808),
+        (873_808, None, 873_808),
+        (None, 6.0, None),
+    ],
+)
+def test_capacity_can_be_compared(
+    tokens: int | None, concurrency: float | None, capacity: int | None
+) -> None:
+    plan = Plan(error=None, tokens=tokens, max_concurrency=concurrency, max_model_len=131_072)
+    assert plan.capacity == capacity

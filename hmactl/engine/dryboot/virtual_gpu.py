@@ -222,6 +222,11 @@ def _platform(gpu: Gpu) -> None:
 
     if platforms.current_platform.get_device_name() != gpu.name:
         raise RuntimeError("vLLM chose another platform than the virtual GPU")
+    import vllm.utils.torch_utils as torch_utils
+
+    # Older versions count GPUs past their platform.
+    if hasattr(torch_utils, "_cuda_device_count_stateless"):
+        torch_utils._cuda_device_count_stateless = lambda *_visible: gpu.count
 
 
 def _make_platform(gpu: Gpu) -> Any:

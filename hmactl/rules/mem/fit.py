@@ -90,9 +90,9 @@ def with_hma_on(case: Case) -> str | None:
     """What a connector that keeps HMA on would change; None where HMA is on already."""
     plan = case.facts.answer.plan
     others = case.hma_alternatives()
-    if plan is None or case.verdict.flag != HMA_OFF or not others or plan.hma_on.tokens is None:
+    if plan is None or case.verdict.flag != HMA_OFF or not others or plan.hma_on.capacity is None:
         return None
     return (
-        f"{others[0].name}, which keeps HMA on: about {plan.hma_on.tokens:,} tokens fit then "
+        f"{others[0].name}, which keeps HMA on: about {plan.hma_on.capacity:,} tokens fit then "
         "into the same memory"
     )
