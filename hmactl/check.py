@@ -126,7 +126,7 @@ def _ask(
             gpu=gpu,
             gpus=_world_size(deployment),
             environment={**options.environment, **serve_environment(deployment)},
-            lmcache_keys=tuple(setting.name for setting in deployment.lmcache),
+            lmcache_keys=_lmcache_names(deployment),
             arguments_only=arguments_only,
             kv_cache_memory=given,
         )
@@ -154,6 +154,13 @@ def _flags(deployment: Deployment) -> tuple[tuple[str, tuple[str, ...]], ...]:
         config = deployment.connector.kv_transfer_config()
         flags.append(("kv-transfer-config", tuple(flag_arguments("kv-transfer-config", config))))
     return tuple(flags)
+
+
+def _lmcache_names(deployment: Deployment) -> tuple[str, ...]:
+    """LMCache's keys, and the variables that are named as if LMCache read them."""
+    keys = [setting.name for setting in deployment.lmcache]
+    keys += [s.name for s in deployment.env if s.name.startswith(("LMCACHE_", "LM_CACHE_"))]
+    return tuple(keys)
 
 
 def _world_size(deployment: Deployment) -> int:

@@ -177,10 +177,19 @@ class Plans(_Frozen):
 
 
 class LMCacheSettings(_Frozen):
-    """What LMCache's own loader makes of the deployment's keys, and keys it does not know."""
+    """What the installed LMCache makes of the deployment's settings.
+
+    ``values`` are its loader's, after a connector's ``lmcache.*``. ``unknown`` has the keys,
+    variables and ``lmcache.*`` keys that nothing reads, each with similar names. ``refusal`` is why
+    LMCache would refuse them itself. ``hashes_differ``: two processes hash the same tokens
+    differently. ``server_options`` are those of ``lmcache server``, where a connector needs it.
+    """
 
     values: dict[str, Any]
     unknown: dict[str, tuple[str, ...]]
+    refusal: str | None = None
+    hashes_differ: bool = False
+    server_options: tuple[str, ...] = ()
 
 
 class LogLine(_Frozen):

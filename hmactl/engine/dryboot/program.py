@@ -129,10 +129,10 @@ def _boot(
     parser, serve = parsers
     flags = request["flags"]
     answer["flag_problems"] = parsing.problems(parser, serve, request["model"], flags)
-    if request["lmcache_keys"]:
-        from . import lmcache_settings
+    from . import lmcache_settings
 
-        answer["lmcache"] = lmcache_settings.effective(request["lmcache_keys"])
+    if lmcache_settings.concerns(request):
+        answer["lmcache"] = lmcache_settings.effective(request["lmcache_keys"], flags)
     answer["connectors"] = _registered()
     if answer["flag_problems"] or request["arguments_only"]:
         return

@@ -22,12 +22,16 @@ SEVERITY = Severity.ERROR
 
 
 def check(case: Case) -> Iterator[Finding]:
-    """One finding for each value that LMCache's own loader turns into None."""
+    """One finding for each key or variable whose value LMCache's own loader turns into None."""
     settings = case.facts.answer.lmcache
     if settings is None:
         return
-    for setting in case.facts.deployment.lmcache:
-        if setting.value is None or settings.values.get(setting.name, "") is not None:
+    deployment = case.facts.deployment
+    for setting in (*deployment.lmcache, *deployment.env):
+        key = setting.name.removeprefix("LMCACHE_").lower()
+        if setting in deployment.env and key == setting.name.lower():
+            continue
+        if setting.value in (None, "") or settings.values.get(key, "") is not None:
             continue
         yield Finding(
             ID,

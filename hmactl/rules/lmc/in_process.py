@@ -1,0 +1,113 @@
+"""LMCache inside the vLLM process: shared by the rules about its settings."""
+
+import json
+
+from hmactl.deployment.deployment import Connector
+from hmactl.deployment.setting import Origin, Setting
+from hmactl.engine.answer import LMCacheSettings
+from hmactl.rules.blocks import connector_classes
+from hmactl.rules.case import Case
+
+CONNECTORS = frozenset({"LMCacheConnectorV1", "LMCacheConnectorV1Dynamic"})
+# Older guides set it, the installed LMCache need not read it, and it does no harm.
+HARMLESS_VARIABLES = frozenset({"LMCACHE_USE_EXPERIMENTAL"})
+# Settings that give LMCache a place to store besides host memory.
+_OTHER_TIERS = (
+    *("local_disk", "remote_url", "remote_storage_plugins", "storage_plugins"),
+    *("gds_path", "maru_path", "enable_pd", "enable_p2p"),
+)
+
+
+def in_process_settings(case: Case) -> LMCacheSettings | None:
+    """LMCache's own reading of its settings; None where no in-process connector uses them."""
+    return case.facts.answer.lmcache if connector_classes(case) & CONNECTORS else None
+
+
+def written(case: Case, key: str) -> Setting | None:
+    """Where the operator set that key: under `lmcache:`, as a variable, or in a connector.
+
+    The last one in the order in which LMCache reads them, which is the one that counts.
+    """
+    deployment = case.facts.deployment
+    found = [s for s in deployment.lmcache if s.name == key]
+    found += [s for s in deployment.env if s.name == f"LMCACHE_{key.upper()}"]
+    for connector in all_connectors(case):
+        name = f"lmcache.{key}"
+        if connector.name in CONNECTORS and name in connector.extra_config:
+            found.append(Setting(name, connector.extra_config[name], connector.origin))
+    return found[-1] if found else None
+
+
+def origin_of(case: Case, key: str) -> Origin:
+    """Where the operator set that key, or else chose the connector."""
+    setting = written(case, key)
+    return case.connector_origin if setting is None else setting.origin
+
+
+def as_written(case: Case, key: str) -> str:
+    """The setting as the operator has it, or as LMCache's default."""
+    settings, setting = case.facts.answer.lmcache, written(case, key)
+    if setting is None:
+        value = None if settings is None else settings.values.get(key)
+        return f"`{key}` {value} (not set in the profile)"
+    value = setting.value if isinstance(setting.value, str) else json.dumps(setting.value)
+    return f"`{setting.name}: {value}`"
+
+
+def all_connectors(case: Case) -> tuple[Connector, ...]:
+    """The connector and its children, as written."""
+    found: list[Connector] = []
+    waiting = [case.facts.connector] if case.facts.connector is not None else []
+    while waiting:
+        connector = waiting.pop(0)
+        found.append(connector)
+        waiting += connector.children
+    return tuple(found)
+
+
+def other_tiers(settings: LMCacheSettings) -> bool:
+    """Whether LMCache has a place to store besides host memory."""
+    extra = settings.values.get("extra_config")
+    if isinstance(extra, dict) and extra:
+        return True  # plugins and storage of many kinds are configured there
+    return any(settings.values.get(key) for key in _OTHER_TIERS)
+
+
+def number(settings: LMCacheSettings, key: str) -> float | None:
+    """A value that is a number, and nothing else."""
+    value = settings.values.get(key)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value)
+
+
+def ranks_on_one_host(case: Case) -> int:
+    """How many vLLM workers certainly share the host's memory, each with its own LMCache.
+
+    Where the deployment may span hosts it is only as many as the target has GPUs, or one.
+    """
+    config, deployment = case.facts.answer.config, case.facts.deployment
+    if config is None:
+        return 1
+    ranks = config.tensor_parallel_size * config.pipeline_parallel_size
+    gpus = deployment.target.gpus
+    backend = deployment.vllm_setting("distributed-executor-backend")
+    spans = deployment.vllm_setting("nnodes") is not None or (
+        backend is not None and backend.value == "ray"
+    )
+    if spans:
+        return min(ranks, gpus or 1)
+    return ranks if gpus is None else min(ranks, gpus)
+
+
+def separate_processes(case: Case) -> bool:
+    """Whether vLLM's scheduler certainly runs in another process than its workers."""
+    config = case.facts.answer.config
+    if config is None:
+        return False
+    backend = case.facts.deployment.vllm_setting("distributed-executor-backend")
+    if backend is not None:
+        return backend.value in {"mp", "ray"}
+    # vLLM's CPU platform never runs the worker in the engine's process.
+    several = config.tensor_parallel_size * config.pipeline_parallel_size > 1
+    return several or case.facts.gpu is None
