@@ -14,12 +14,21 @@ def create(arguments: Any, *, disable_hma: bool | None = None) -> Any:
     from vllm.engine.arg_utils import AsyncEngineArgs
     from vllm.usage.usage_lib import UsageContext
 
+    _leave_out_the_host()
     engine_args = AsyncEngineArgs.from_cli_args(arguments)
     engine_args.disable_hybrid_kv_cache_manager = (
         _default_flag() if disable_hma is None else disable_hma
     )
     # The batch size defaults depend on who asks; `vllm serve` asks as the API server.
     return engine_args.create_engine_config(usage_context=UsageContext.OPENAI_API_SERVER)
+
+
+def _leave_out_the_host() -> None:
+    """Older versions compare their swap space with this machine's memory, not the server's."""
+    import vllm.config.cache as cache
+
+    if hasattr(cache, "get_cpu_memory"):
+        cache.get_cpu_memory = lambda: 1 << 60
 
 
 def operator_flag(arguments: Any) -> bool | None:
