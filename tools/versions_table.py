@@ -56,7 +56,7 @@ def markdown(rows: list[Row], *, memory: str = "40 GiB", torch: str = "2.13.0") 
         connected = [row for row in rows if row["connector"] == connector]
         parts.append(f"## {connector}")
         parts.append(_table(_CONNECTOR, _by_version(connected), versions))
-    return "\n\n".join(parts).rstrip() + "\n"
+    return "\n\n".join(part.strip() for part in parts) + "\n"
 
 
 def _is(row: Row, version: str) -> bool:
