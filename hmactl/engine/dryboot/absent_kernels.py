@@ -38,6 +38,8 @@ _BUNDLED = (
     "vllm.third_party.triton_kernels",
     "vllm.vllm_flash_attn.cute",
 )
+# Bundled Python around an extension that links the driver.
+_NEED_A_DRIVER = ("vllm.third_party.deep_gemm",)
 
 
 def stand_in() -> list[str]:
@@ -53,6 +55,26 @@ def stand_in_for_flash_attention_4() -> None:
         module: Any = importlib.import_module("vllm.vllm_flash_attn.flash_attn_interface")
         if hasattr(module, "FA4_AVAILABLE"):
             module.FA4_AVAILABLE = True
+
+
+def stand_in_for_what_does_not_load() -> list[str]:
+    """Needs the platform; returns the names of the bundled packages that want a real GPU."""
+    broken = [name for name in _NEED_A_DRIVER if not _loads(name)]
+    for name in broken:
+        for loaded in [other for other in sys.modules if f"{other}.".startswith(f"{name}.")]:
+            del sys.modules[loaded]
+        sys.meta_path.insert(0, _Finder(frozenset((name,))))
+    return broken
+
+
+def _loads(name: str) -> bool:
+    try:
+        importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        return error.name == name  # it is not there, and somebody else's business
+    except Exception:  # noqa: BLE001 - whatever its start-up makes of a machine without GPU
+        return False
+    return True
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):

@@ -49,6 +49,7 @@ def install(gpu: Gpu) -> list[str]:
         _triton_driver(gpu)
         _streams_and_events(gpu)
     _device_queries(gpu)
+    replaced += absent_kernels.stand_in_for_what_does_not_load()
     absent_kernels.stand_in_for_flash_attention_4()
     return replaced
 
