@@ -26,6 +26,7 @@ from hmactl.rules.lmc import (
     lmc012_no_buffer,
     lmc013_disk_without_size,
     lmc014_refused,
+    lmc015_stores_nowhere,
 )
 from hmactl.rules.lms import (
     lms001_chunk_size,
@@ -64,6 +65,7 @@ RULES: tuple[Rule, ...] = (
     lmc012_no_buffer,
     lmc013_disk_without_size,
     lmc014_refused,
+    lmc015_stores_nowhere,
     lms001_chunk_size,
     lms002_unknown_key,
     lms003_unknown_option,

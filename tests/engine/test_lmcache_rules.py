@@ -100,6 +100,12 @@ CASES: dict[str, tuple[str, int, dict[str, str]]] = {
         1,
         {"LMC012": "`max_local_cpu_size: 0`"},
     ),
+    "nowhere": (V1 + "lmcache: {local_cpu: false}\n", 1, {"LMC015": "stores nowhere"}),
+    "remote-only": (
+        V1 + "lmcache: {local_cpu: false, remote_url: 'lm://cache:65432'}\n" + SEED,
+        1,
+        {},
+    ),
     "disk-without-size": (
         V1 + "lmcache: {local_disk: /mnt/nvme}\n",
         1,
@@ -145,6 +151,15 @@ CASES: dict[str, tuple[str, int, dict[str, str]]] = {
         {},
     ),
 }
+# Gemma 3 4B keeps 34 layers x 2 x 4 heads x 256 x 2 bytes = 139,264 bytes for a token: 5 GiB hold
+# 38,550 tokens, which is 150 chunks of 256 and a rest.
+GEMMA = """\
+name: {name}
+model: google/gemma-3-4b-it
+vllm: {{max-model-len: 75000}}
+connector: LMCacheConnectorV1
+lmcache: {{max_local_cpu_size: {size}}}
+"""
 # A part of the fix.
 FIXES = {
     "old-name": "`LMCACHE_PD_ROLE`",
@@ -168,6 +183,7 @@ def reported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[dict[st
         LLAMA.format(name=name, ranks=ranks, gpu="H100-80GB") + text
         for name, (text, ranks, _found) in CASES.items()
     ]
+    documents += [GEMMA.format(name=f"gemma-{size}", size=size) for size in (5, 20)]
     (directory / "p.yaml").write_text("---\n".join(documents))
     command = [sys.executable, "-m", "hmactl", "check", "-q", "--offline", "--no-cache"]
     done = subprocess.run(
@@ -193,3 +209,13 @@ def test_each_setting(reported: dict[str, list[dict[str, Any]]], name: str) -> N
     for rule, said in expected.items():
         assert said in found[rule]["message"]
         assert FIXES.get(name, "") in found[rule]["fix"]
+
+
+def test_the_longest_request_of_a_model_with_sliding_windows(
+    reported: dict[str, list[dict[str, Any]]],
+) -> None:
+    (finding,) = reported["gemma-5"]
+    assert (finding["id"], finding["severity"]) == ("LMC011", "warning")
+    assert "38,400 tokens (5 GiB at 139,264 bytes per token" in finding["message"]
+    assert "`max_local_cpu_size: 9.8`" in finding["fix"]
+    assert reported["gemma-20"] == []
