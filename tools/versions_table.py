@@ -23,9 +23,9 @@ which also keeps all figures in `versions.jsonl`. The CPU builds of vLLM were as
 - **default HMA** is what the engine decides if no flag is given and there is no connector.
 - **groups** with Mamba layers of 262,144 tokens keep one state per request; of the attention's
   block size, one per block, which is what prefix caching needs.
-- **attention** and **weights** hang on which kernels a build has. The weights of gpt-oss differ
-  because the CUDA build brings Triton's MXFP4 kernels and the CPU builds do not, and kernels pad
-  experts in their own way.
+- **attention** and **weights** hang on which kernels a build has, and a CPU build lacks some of a
+  CUDA build's. The two weights of gpt-oss are probably two choices of MXFP4 kernel, which pad
+  experts in their own way; neither was compared with a real start.
 - `llama-4-like` and `jamba-like` are small models of that shape (`tools/versions_models.json`).
 
 Releases asked: {asked}.
