@@ -65,8 +65,9 @@ def test_gemma_3_4b_without_its_limits(hmactl: Run, tmp_path: Path) -> None:
     assert off["max_concurrency"] == pytest.approx(2.353, abs=0.0005)
     sliding = [(n, "SlidingWindowSpec", 16) for n in (5, 5, 5, 5, 5, 4)]
     assert _shape(on) == [*sliding, (5, "FullAttentionSpec", 16)]
-    (finding,) = one["findings"]
-    assert (finding["id"], finding["line"], finding["column"]) == ("HMA001", 2, 1)
+    places = [(f["id"], f["severity"], f["line"], f["column"]) for f in one["findings"]]
+    # LMCache's default of 5 GiB holds a third of the model's 131,072 tokens.
+    assert places == [("HMA001", "warning", 2, 1), ("LMC011", "warning", 2, 1)]
 
 
 @pytest.mark.usefixtures("version")
