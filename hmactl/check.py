@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hmactl.catalogue.gpus import DEFAULT_GPU, Gpu, UnknownGpuError, find_gpu
-from hmactl.deployment.command import flag_arguments, serve_environment
+from hmactl.deployment.command import serve_environment, serve_flags
 from hmactl.deployment.deployment import Deployment
 from hmactl.deployment.setting import COMMAND_LINE
 from hmactl.engine.answer import Answer
@@ -121,7 +121,7 @@ def _ask(
         return Question(
             model=str(deployment.model.value),
             model_directory=None if model is None else model.directory,
-            flags=_flags(deployment),
+            flags=tuple((name, tuple(args)) for name, args in serve_flags(deployment)),
             extra=options.extra,
             gpu=gpu,
             gpus=_world_size(deployment),
@@ -146,14 +146,6 @@ def _ask(
     ) as model:
         answer = answer_to(question(model))
     return Facts(deployment, answer, model, gpu, memory[-1] if memory else None)
-
-
-def _flags(deployment: Deployment) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    flags = [(s.name, tuple(flag_arguments(s.name, s.value))) for s in deployment.vllm]
-    if deployment.connector is not None:
-        config = deployment.connector.kv_transfer_config()
-        flags.append(("kv-transfer-config", tuple(flag_arguments("kv-transfer-config", config))))
-    return tuple(flags)
 
 
 def _lmcache_names(deployment: Deployment) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from typing import Any, NoReturn
+from typing import Any
 
 import click
 
@@ -74,11 +74,6 @@ def command(
         click.echo(shell_form(launch))
         return
     try:
-        _become(execute, launch, environment)
+        execute(launch, environment)
     except OSError as error:
         raise UsageFailure(f"{launch.argv[0]} cannot be started: {error.strerror}") from None
-
-
-def _become(execute: Any, launch: Any, environment: dict[str, str]) -> NoReturn:
-    execute(launch, environment)
-    raise AssertionError("exec returned")

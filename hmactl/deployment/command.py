@@ -13,12 +13,17 @@ KV_TRANSFER_CONFIG = "kv-transfer-config"
 
 def serve_arguments(deployment: Deployment) -> list[str]:
     """Arguments after ``vllm serve``: the model, every flag in the order written, the connector."""
-    arguments = [str(deployment.model.value)]
-    for setting in deployment.vllm:
-        arguments += flag_arguments(setting.name, setting.value)
+    flags = [argument for _name, arguments in serve_flags(deployment) for argument in arguments]
+    return [str(deployment.model.value), *flags]
+
+
+def serve_flags(deployment: Deployment) -> list[tuple[str, list[str]]]:
+    """Each option's name with its arguments, in the order written, the connector last."""
+    flags = [(s.name, flag_arguments(s.name, s.value)) for s in deployment.vllm]
     if deployment.connector is not None:
-        arguments += flag_arguments(KV_TRANSFER_CONFIG, deployment.connector.kv_transfer_config())
-    return arguments
+        config = deployment.connector.kv_transfer_config()
+        flags.append((KV_TRANSFER_CONFIG, flag_arguments(KV_TRANSFER_CONFIG, config)))
+    return flags
 
 
 def flag_arguments(name: str, value: Json) -> list[str]:

@@ -1,5 +1,6 @@
 """One ``vllm serve`` process with its companions, as an operator configured it."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from hmactl.deployment.policy import HmaPolicy
@@ -22,6 +23,12 @@ class Connector:
     extra_config: dict[str, Json] = field(default_factory=dict)
     options: dict[str, Json] = field(default_factory=dict)
     children: "tuple[Connector, ...]" = ()
+
+    def walk(self) -> "Iterator[Connector]":
+        """This connector, then its children, theirs right behind each."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
 
     def kv_transfer_config(self) -> dict[str, Json]:
         """The JSON object that ``--kv-transfer-config`` takes."""

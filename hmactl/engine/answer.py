@@ -1,5 +1,6 @@
 """What the dry boot answers, as frozen models."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
@@ -110,6 +111,12 @@ class ConnectorAnswer(_Frozen):
         if "class" in data:
             data["class_"] = data.pop("class")
         super().__init__(**data)
+
+    def walk(self) -> "Iterator[ConnectorAnswer]":
+        """This connector, then its children, theirs right behind each."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
 
 
 class Spec(_Frozen):

@@ -16,8 +16,10 @@ from hmactl.engine.find import Engine
 MOST_ANSWERS = 512
 _LARGEST_HASHED = 4 << 20  # bytes
 # Variables that the engine, its libraries or its plugins may read.
-_PREFIXES = ("CUDA_", "FLASHINFER_", "HF_", "HMACTL_", "LMCACHE_", "NCCL_", "PYTHON", "TORCH")
-_PREFIXES_OF_VLLM = ("VLLM_",)
+_PREFIXES = (
+    *("CUDA_", "FLASHINFER_", "HF_", "HMACTL_", "LMCACHE_"),
+    *("NCCL_", "PYTHON", "TORCH", "VLLM_"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,7 @@ def answer_key(
         "environment": {
             k: v
             for k, v in sorted(environment.items())
-            if k.startswith((*_PREFIXES, *_PREFIXES_OF_VLLM)) and k != "VLLM_CACHE_ROOT"
+            if k.startswith(_PREFIXES) and k != "VLLM_CACHE_ROOT"
         },
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

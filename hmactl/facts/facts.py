@@ -15,7 +15,7 @@ class Facts:
     """The engine's answer about one deployment.
 
     ``gpu`` None is the plain CPU platform. ``memory`` is None where the engine refused before its
-    plan. ``flag_names`` are the flags in the order of the request, which flag problems refer to.
+    plan.
     """
 
     deployment: Deployment

@@ -4,7 +4,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hmactl.engine.answer import ConnectorAnswer
 from hmactl.rules.case import Case
 from hmactl.rules.mem.fit import chosen_plan
 
@@ -42,12 +41,5 @@ def misfit(chunk: int, blocks: Sequence[int]) -> Misfit | None:
 
 def connector_classes(case: Case) -> frozenset[str]:
     """The registry names of the connector and of its children."""
-    found: set[str] = set()
-    waiting: list[ConnectorAnswer] = []
-    if case.facts.answer.connector is not None:
-        waiting.append(case.facts.answer.connector)
-    while waiting:
-        connector = waiting.pop()
-        found.add(connector.name)
-        waiting += connector.children
-    return frozenset(found)
+    connector = case.facts.answer.connector
+    return frozenset() if connector is None else frozenset(c.name for c in connector.walk())

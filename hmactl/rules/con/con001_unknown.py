@@ -14,7 +14,6 @@ Since: 0.1.0.
 import difflib
 from collections.abc import Iterator
 
-from hmactl.deployment.deployment import Connector
 from hmactl.finding import Finding, Severity
 from hmactl.rules.case import Case
 
@@ -27,7 +26,7 @@ def check(case: Case) -> Iterator[Finding]:
     registered = case.facts.answer.connectors
     if case.facts.connector is None or not registered:
         return
-    for connector in _with_children(case.facts.connector):
+    for connector in case.facts.connector.walk():
         if connector.module_path or connector.name in registered:
             continue
         close = difflib.get_close_matches(connector.name, registered, n=3, cutoff=0.6)
@@ -41,9 +40,3 @@ def check(case: Case) -> Iterator[Finding]:
             else f"use one of {', '.join(registered)}, or give its `module_path`",
             connector.origin,
         )
-
-
-def _with_children(connector: Connector) -> Iterator[Connector]:
-    yield connector
-    for child in connector.children:
-        yield from _with_children(child)

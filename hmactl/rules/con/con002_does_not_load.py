@@ -14,7 +14,6 @@ Since: 0.1.0.
 
 from collections.abc import Iterator
 
-from hmactl.engine.answer import ConnectorAnswer
 from hmactl.finding import Finding, Severity
 from hmactl.rules.case import Case
 
@@ -26,7 +25,7 @@ def check(case: Case) -> Iterator[Finding]:
     """One finding for each connector, children included, whose class does not load."""
     if case.facts.answer.connector is None:
         return
-    for connector in _with_children(case.facts.answer.connector):
+    for connector in case.facts.answer.connector.walk():
         if connector.error is None:
             continue
         yield Finding(
@@ -37,9 +36,3 @@ def check(case: Case) -> Iterator[Finding]:
             f"install what it needs into {case.facts.answer.versions.python_path}",
             case.connector_origin,
         )
-
-
-def _with_children(connector: ConnectorAnswer) -> Iterator[ConnectorAnswer]:
-    yield connector
-    for child in connector.children:
-        yield from _with_children(child)

@@ -56,13 +56,8 @@ def as_written(case: Case, key: str) -> str:
 
 def all_connectors(case: Case) -> tuple[Connector, ...]:
     """The connector and its children, as written."""
-    found: list[Connector] = []
-    waiting = [case.facts.connector] if case.facts.connector is not None else []
-    while waiting:
-        connector = waiting.pop(0)
-        found.append(connector)
-        waiting += connector.children
-    return tuple(found)
+    connector = case.facts.connector
+    return () if connector is None else tuple(connector.walk())
 
 
 def other_tiers(settings: LMCacheSettings) -> bool:
