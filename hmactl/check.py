@@ -18,7 +18,7 @@ from hmactl.finding import Finding, Severity
 from hmactl.rules.case import Case
 from hmactl.rules.catalogue import RULES
 from hmactl.rules.eng import eng002_no_model_config, eng003_unknown_gpu
-from hmactl.sources.profile import ProfileDocument
+from hmactl.sources.document import Document
 from hmactl.verdict.situation import verdict_of
 from hmactl.verdict.verdict import Decision, Verdict
 
@@ -62,8 +62,8 @@ class Checked:
         return self.verdict.flag is not None and not errors and self.failure is None
 
 
-def check_document(document: ProfileDocument, session: Session | None, options: Options) -> Checked:
-    """Ask the engine about one document of a profile and judge the answer.
+def check_document(document: Document, session: Session | None, options: Options) -> Checked:
+    """Ask the engine about one deployment and judge the answer.
 
     With findings of the profile itself only its flags and keys are checked, so that everything
     is reported at once and no plan is made of a half-read deployment.
@@ -173,7 +173,7 @@ def _failure(error: DryBootFailedError) -> str:
 
 
 def _unknown(
-    document: ProfileDocument,
+    document: Document,
     reason: str,
     *,
     finding: Finding | None = None,

@@ -16,7 +16,8 @@ from hmactl.engine.ask import Session
 from hmactl.engine.child import Limits
 from hmactl.engine.find import Engine, EngineNotFound, find_engine
 from hmactl.engine.local_gpu import local_gpu
-from hmactl.sources.profile import ProfileDocument, read_profile_file, read_profiles
+from hmactl.sources.document import Document
+from hmactl.sources.profile import read_profile_file, read_profiles
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ class Asking:
             yield session
 
     def check(
-        self, document: ProfileDocument, session: Session | None, extra: tuple[str, ...] = ()
+        self, document: Document, session: Session | None, extra: tuple[str, ...] = ()
     ) -> Checked:
         """Check one document, with progress on standard error."""
         name = document.source if document.deployment is None else document.deployment.name
@@ -84,7 +85,7 @@ class UsageFailure(click.ClickException):
     exit_code = 2
 
 
-def read_documents(paths: tuple[str, ...]) -> Iterator[ProfileDocument]:
+def read_documents(paths: tuple[str, ...]) -> Iterator[Document]:
     """The documents of all profiles; ``-`` is standard input."""
     for path in paths:
         if path == "-":

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from hmactl.deployment.policy import HmaPolicy
-from hmactl.deployment.setting import DEFAULT, Json, Origin, Setting
+from hmactl.deployment.setting import DEFAULT, Area, Json, Origin, Setting, Unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,9 @@ class Deployment:
     """A deployment with the origin of every setting.
 
     ``vllm`` names are long option names in dashed form without dashes in front
-    ("max-model-len"); ``lmcache`` names are LMCache's own keys ("chunk_size").
+    ("max-model-len"); ``lmcache`` names are LMCache's own keys ("chunk_size"). ``unknown`` has the
+    settings that were written but whose value cannot be known; they are in none of the others. An
+    unknown model is a ``model`` whose value is None.
     """
 
     source: str
@@ -91,6 +93,11 @@ class Deployment:
     lmcache_server: LMCacheServer | None = None
     env: tuple[Setting, ...] = ()
     target: Target = field(default_factory=Target)
+    unknown: tuple[Unknown, ...] = ()
+
+    def is_unknown(self, area: Area, name: str) -> bool:
+        """Whether that setting may have been written with a value that cannot be known."""
+        return any(u.area is area and u.name in {None, name} for u in self.unknown)
 
     def vllm_setting(self, name: str) -> Setting | None:
         """The last setting of that long option name, as vLLM's parser would see it."""

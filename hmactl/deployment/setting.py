@@ -1,6 +1,7 @@
 """One value of a deployment, and where the operator wrote it."""
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TypeAlias
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
@@ -31,6 +32,33 @@ class Setting:
     name: str
     value: Json
     origin: Origin
+
+
+class Area(StrEnum):
+    """The part of a deployment that a setting belongs to."""
+
+    MODEL = "model"
+    VLLM = "vllm"
+    CONNECTOR = "connector"
+    LMCACHE = "lmcache"
+    LMCACHE_SERVER = "lmcache_server"
+    ENV = "env"
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A setting that the operator wrote and whose value cannot be known from what was read.
+
+    ``text`` is the value as written (``$MODEL``, ``secretKeyRef hf-token/token``); ``needs`` are
+    the names of the variables that would make it known, if that is what is missing. ``name`` is
+    None where even the name is not known: anything in that area may be set.
+    """
+
+    area: Area
+    name: str | None
+    text: str
+    origin: Origin
+    needs: tuple[str, ...] = ()
 
 
 COMMAND_LINE = Origin("command line")

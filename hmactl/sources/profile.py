@@ -2,7 +2,6 @@
 
 import os
 import stat
-from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -10,6 +9,7 @@ from pydantic import ValidationError
 from hmactl.deployment.deployment import Deployment
 from hmactl.deployment.setting import Origin
 from hmactl.finding import Finding, Severity
+from hmactl.sources.document import Document
 from hmactl.sources.profile_conflicts import check_conflicts
 from hmactl.sources.profile_deployment import make_deployment
 from hmactl.sources.profile_errors import explain_validation
@@ -22,22 +22,7 @@ MAX_BYTES = 1 << 20
 _STDIN = "-"
 
 
-@dataclass(frozen=True, slots=True)
-class ProfileDocument:
-    """One YAML document of a file and what it means.
-
-    ``index`` counts the documents of the file from 0. ``deployment`` is None where the model is
-    not known; otherwise it lacks the settings that findings of severity error are about.
-    ``findings`` stand in the order of the file.
-    """
-
-    source: str
-    index: int
-    deployment: Deployment | None
-    findings: tuple[Finding, ...]
-
-
-def read_profile_file(path: Path) -> tuple[ProfileDocument, ...]:
+def read_profile_file(path: Path) -> tuple[Document, ...]:
     """The profiles in a file.
 
     Never raises for what a path can name, and never waits for data: a file that cannot be read is
@@ -69,7 +54,7 @@ def read_profile_file(path: Path) -> tuple[ProfileDocument, ...]:
     return read_profiles(source, text)
 
 
-def read_profiles(path: str, text: str) -> tuple[ProfileDocument, ...]:
+def read_profiles(path: str, text: str) -> tuple[Document, ...]:
     """The profiles in a text; ``path`` is the file's name in findings, ``-`` for standard input.
 
     Never raises, whatever the text. Empty documents are skipped; a text with nothing else is one
@@ -91,10 +76,10 @@ def read_profiles(path: str, text: str) -> tuple[ProfileDocument, ...]:
     return tuple(_read_document(path, index, document) for index, document in enumerate(documents))
 
 
-def _read_document(source: str, index: int, document: YamlDocument) -> ProfileDocument:
+def _read_document(source: str, index: int, document: YamlDocument) -> Document:
     root = document.root
     if root is None:
-        return ProfileDocument(source, index, None, document.findings)
+        return Document(source, index, None, document.findings)
     problems = Problems(source, root, list(document.findings))
     deployment = None
     if isinstance(root.value, dict):
@@ -108,7 +93,7 @@ def _read_document(source: str, index: int, document: YamlDocument) -> ProfileDo
             fix="write for example `model: google/gemma-3-4b-it`",
         )
     findings = sorted(problems.findings, key=lambda f: (f.origin.line or 0, f.origin.column or 0))
-    return ProfileDocument(source, index, deployment, tuple(findings))
+    return Document(source, index, deployment, tuple(findings))
 
 
 def _read_mapping(problems: Problems, index: int) -> Deployment | None:
@@ -134,11 +119,11 @@ def _default_name(source: str, index: int) -> str:
     return f"{stem}#{index + 1}" if index else stem
 
 
-def _unreadable(source: str, what: str, fix: str) -> tuple[ProfileDocument, ...]:
+def _unreadable(source: str, what: str, fix: str) -> tuple[Document, ...]:
     return _file_finding(Origin(source), f"`{source}` {what}", fix)
 
 
-def _too_large(source: str) -> tuple[ProfileDocument, ...]:
+def _too_large(source: str) -> tuple[Document, ...]:
     return _unreadable(
         source,
         f"is larger than {MAX_BYTES >> 20} MiB, which no profile is",
@@ -146,13 +131,13 @@ def _too_large(source: str) -> tuple[ProfileDocument, ...]:
     )
 
 
-def _not_text(source: str, line: int) -> tuple[ProfileDocument, ...]:
+def _not_text(source: str, line: int) -> tuple[Document, ...]:
     return _file_finding(
         Origin(source, line, 1), f"`{source}` is not UTF-8 text", "save it as UTF-8"
     )
 
 
-def _file_finding(origin: Origin, message: str, fix: str) -> tuple[ProfileDocument, ...]:
+def _file_finding(origin: Origin, message: str, fix: str) -> tuple[Document, ...]:
     consequence = "there is nothing to check and nothing to serve"
     finding = Finding("PRO001", Severity.ERROR, message, consequence, fix, origin)
-    return (ProfileDocument(origin.source, 0, None, (finding,)),)
+    return (Document(origin.source, 0, None, (finding,)),)

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from hmactl.sources.profile import ProfileDocument, read_profiles
+from hmactl.sources.document import Document
+from hmactl.sources.profile import read_profiles
 
 _CASES = sorted((Path(__file__).parents[1] / "cases" / "profiles").glob("*.yaml"))
 _IDS = [f"PRO00{number}" for number in range(1, 9)]
 
 
-def _read(case: Path) -> tuple[ProfileDocument, ...]:
+def _read(case: Path) -> tuple[Document, ...]:
     return read_profiles(case.name, case.read_text("utf-8"))
 
 

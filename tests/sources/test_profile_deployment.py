@@ -3,7 +3,8 @@
 from hmactl.deployment.deployment import Connector, LMCacheServer, Target
 from hmactl.deployment.policy import HmaPolicy
 from hmactl.deployment.setting import DEFAULT, Origin, Setting
-from hmactl.sources.profile import ProfileDocument, read_profiles
+from hmactl.sources.document import Document
+from hmactl.sources.profile import read_profiles
 
 _EVERYTHING = """\
 name: chat
@@ -44,7 +45,7 @@ target:
 """
 
 
-def _one(text: str, path: str = "dir/chat-server.yaml") -> ProfileDocument:
+def _one(text: str, path: str = "dir/chat-server.yaml") -> Document:
     (document,) = read_profiles(path, text)
     return document
 
