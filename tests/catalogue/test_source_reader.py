@@ -11,11 +11,12 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
 
-from catalogue.hma import describe
-from catalogue.releases import NotUnderstoodError, lmcache_release, vllm_release
 from catalogue.runs import compact, expand, write
-from catalogue.sources import Sources, directory_sources, wheel_sources
 from catalogue.wheels import Wanted, parse_wanted, wheel
+
+from hmactl.catalogue.source.classes import describe
+from hmactl.catalogue.source.modules import Sources, directory_sources, wheel_sources
+from hmactl.catalogue.source.releases import NotUnderstoodError, lmcache_release, vllm_release
 
 KV = "vllm.distributed.kv_transfer.kv_connector"
 V1 = f"{KV}.v1"

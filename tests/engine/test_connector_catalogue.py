@@ -20,9 +20,10 @@ from hmactl.engine.find import Engine
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
 
-from catalogue.releases import lmcache_release, names, vllm_release
 from catalogue.runs import expand
-from catalogue.sources import directory_sources
+
+from hmactl.catalogue.source.modules import directory_sources
+from hmactl.catalogue.source.releases import lmcache_release, names, vllm_release
 
 pytestmark = pytest.mark.engine
 

@@ -15,7 +15,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from .releases import NotUnderstoodError, lmcache_release, names, vllm_release
+from hmactl.catalogue.source.releases import (
+    NotUnderstoodError,
+    lmcache_release,
+    names,
+    vllm_release,
+)
+
 from .runs import NAMES, asked, compact, expand, write
 from .sources import wheel_sources
 from .wheels import Wanted, parse_wanted, wheel

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from .sources import Called, External, Found, Meaning, Sources, Unknown
+from hmactl.catalogue.source.modules import Called, External, Found, Meaning, Sources, Unknown
 
 CONNECTORS = "vllm.distributed.kv_transfer.kv_connector"
 BASE = f"{CONNECTORS}.v1.base"
