@@ -6,6 +6,12 @@ from types import ModuleType
 from typing import Any
 
 from hmactl.rules.catalogue import RULES
+from hmactl.rules.cli import (
+    cli003_value_for_switch,
+    cli004_no_value,
+    cli005_shortened,
+    cli006_surplus,
+)
 from hmactl.rules.eng import eng002_no_model_config, eng003_unknown_gpu
 from hmactl.rules.pro import (
     pro001_unreadable,
@@ -18,8 +24,12 @@ from hmactl.rules.pro import (
     pro008_unsupported_yaml,
 )
 
-# Found before there is a case: while a profile is read, or before the engine is asked.
+# Found before there is a case: while a source is read, or before the engine is asked.
 _FOUND_ELSEWHERE: tuple[ModuleType, ...] = (
+    cli003_value_for_switch,
+    cli004_no_value,
+    cli005_shortened,
+    cli006_surplus,
     eng002_no_model_config,
     eng003_unknown_gpu,
     pro001_unreadable,

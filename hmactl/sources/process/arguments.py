@@ -1,0 +1,268 @@
+"""The arguments of a server, read as vLLM's own parser reads them.
+
+vLLM's FlexibleArgumentParser: underscores count as dashes, ``--flag=value`` and ``--flag value``
+are the same, ``--flag.key value`` collects into JSON that comes after everything else, ``-O3`` is
+``--optimization-level 3``, and a beginning that only one option has stands for it.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from hmactl.deployment.setting import Area, Json, Origin, Setting, Unknown
+from hmactl.finding import Finding, Severity
+from hmactl.sources.process.options import Option, Options, Takes
+from hmactl.sources.process.word import Word
+from hmactl.sources.wording import shortened
+
+_OPTIMIZATION = "optimization-level"
+_NUMBER = re.compile(r"-?\.?\d")
+_SUFFIXED = re.compile(r"(\d+(?:\.\d+)?)([kmgtKMGT])")
+_DECIMAL = {"k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+_BINARY = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """``positional`` are the words that belong to no option; names are long and dashed."""
+
+    positional: tuple[Word, ...]
+    settings: tuple[Setting, ...]
+    unknown: tuple[Unknown, ...]
+    findings: tuple[Finding, ...]
+
+
+def read_arguments(words: tuple[Word, ...], options: Options, area: Area = Area.VLLM) -> Arguments:
+    """The settings in a program's arguments, in the order written, each at its option's place."""
+    reading = _Reading(list(words), options, area)
+    reading.run()
+    return Arguments(
+        tuple(reading.positional),
+        (*reading.settings, *reading.merged()),
+        tuple(reading.unknown),
+        tuple(reading.findings),
+    )
+
+
+def typed(text: str) -> Json:
+    """A number where the text is one that is written back the same, else the text itself."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return text
+    return value if json.dumps(value) == text else text
+
+
+@dataclass(slots=True)
+class _Reading:
+    words: list[Word]
+    options: Options
+    area: Area
+    at: int = 0
+    positional: list[Word] = field(default_factory=list)
+    settings: list[Setting] = field(default_factory=list)
+    unknown: list[Unknown] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    dotted: dict[str, tuple[Origin, dict[str, Any]]] = field(default_factory=dict)
+
+    def run(self) -> None:
+        while self.at < len(self.words):
+            word = self.words[self.at]
+            self.at += 1
+            if not _is_option(word):
+                self.take_positional(word)
+            elif word.text == "--":
+                self.positional += self.words[self.at :]
+                return
+            else:
+                self.take_option(word)
+
+    def take_positional(self, word: Word) -> None:
+        if word.several and self.positional:
+            self.note_unknown(None, word, word.origin)
+        else:
+            self.positional.append(word)
+
+    def take_option(self, word: Word) -> None:
+        written, equals, text = word.text.partition("=")
+        inline = Word(text, word.origin, word.known, word.needs) if equals else None
+        if written.startswith("-O") and not written.startswith("--"):
+            self.take_level(word, written)
+            return
+        if not word.known and not equals:
+            self.note_unknown(None, word, word.origin)
+            return
+        dashes = "--" if written.startswith("--") else "-"
+        head, dot, keys = written.removeprefix(dashes).partition(".")
+        name = head.replace("_", "-") if dashes == "--" else head
+        option = self.options.find(dashes + name)
+        if option is None:
+            option = Option(name, None)
+        elif option.shortened:
+            self.warn_of_short_form(word, written, option)
+        if dot:
+            self.take_dotted(option.name, keys, word, inline)
+        else:
+            self.take_values(option, word, inline)
+
+    def take_values(self, option: Option, word: Word, inline: Word | None) -> None:
+        takes = option.takes
+        if option.negative or takes is Takes.NOTHING:
+            if inline is not None:
+                self.refuse_value(option, inline, word)
+            elif (after := self.following()) is not None and after.text.lower() in _BOOLEANS:
+                self.at += 1
+                self.refuse_value(option, after, word)
+            else:
+                self.set(option.name, not option.negative, word)
+            return
+        values = [] if inline is None else [inline]
+        if inline is None:
+            values = list(self.values(1 if takes is not Takes.SEVERAL else len(self.words)))
+        if not values and takes is None:
+            self.set(option.name, True, word)
+        elif not values:
+            self.refuse_nothing(option, word)
+        elif any(not value.known for value in values):
+            needs = tuple(dict.fromkeys(need for value in values for need in value.needs))
+            text = " ".join(value.text for value in values)
+            self.note_unknown(option.name, Word(text, word.origin, False, needs), word.origin)
+        elif takes is Takes.SEVERAL:
+            self.set(option.name, [typed(value.text) for value in values], word)
+        else:
+            self.set(option.name, typed(values[0].text), word)
+
+    def take_level(self, word: Word, written: str) -> None:
+        """``-O3``, ``-O=3``, ``-O 3`` and ``-O.key value``."""
+        rest = word.text[2:].removeprefix("=")
+        if written.startswith("-O."):
+            value = word.text.partition("=")[2] if "=" in word.text else None
+            inline = None if value is None else Word(value, word.origin, word.known, word.needs)
+            self.take_dotted("compilation-config", written[3:], word, inline)
+        elif rest:
+            self.set(_OPTIMIZATION, typed(rest), word)
+        elif (after := self.following()) is not None:
+            self.at += 1
+            self.set(_OPTIMIZATION, typed(after.text), word)
+
+    def take_dotted(self, name: str, keys: str, word: Word, inline: Word | None) -> None:
+        value = inline
+        if value is None and self.at < len(self.words):
+            value = self.words[self.at]
+            self.at += 1
+        if value is None:
+            self.refuse_nothing(Option(f"{name}.{keys}", Takes.ONE), word)
+            return
+        if not (word.known and value.known):
+            self.note_unknown(name, value, word.origin)
+            return
+        content = _json(value.text)
+        if keys.endswith("+"):
+            keys, content = keys[:-1], value.text.split(",")
+        for key in reversed(keys.split(".")):
+            content = {key: content}
+        _origin, collected = self.dotted.setdefault(name, (word.origin, {}))
+        if isinstance(content, dict):
+            _update(collected, content)
+
+    def merged(self) -> Iterator[Setting]:
+        """The dotted options, which vLLM adds as JSON behind all others."""
+        for name, (origin, value) in self.dotted.items():
+            yield Setting(name, value, origin)
+
+    def following(self) -> Word | None:
+        """The next word, if it is no option."""
+        if self.at == len(self.words) or _is_option(self.words[self.at]):
+            return None
+        return self.words[self.at]
+
+    def values(self, most: int) -> Iterator[Word]:
+        while most and (word := self.following()) is not None:
+            self.at += 1
+            most -= 1
+            yield word
+
+    def set(self, name: str, value: Json, word: Word) -> None:
+        self.settings.append(Setting(name, value, word.origin))
+
+    def note_unknown(self, name: str | None, word: Word, origin: Origin) -> None:
+        self.unknown.append(Unknown(self.area, name, word.text, origin, word.needs))
+
+    def refuse_value(self, option: Option, value: Word, word: Word) -> None:
+        self.set(option.name, not option.negative, word)
+        no = "no-" if option.negative else ""
+        negated = value.text.lower() in _FALSE
+        opposite = f"--{option.name}" if option.negative else f"--no-{option.name}"
+        fix = f"write `{opposite}`" if negated else f"write `--{no}{option.name}` by itself"
+        self.findings.append(
+            Finding(
+                "CLI003",
+                Severity.ERROR,
+                f"`--{no}{option.name}` takes no value, and `{shortened(value.text)}` is given",
+                "vLLM's parser refuses the command line",
+                fix,
+                value.origin,
+            )
+        )
+
+    def refuse_nothing(self, option: Option, word: Word) -> None:
+        self.findings.append(
+            Finding(
+                "CLI004",
+                Severity.ERROR,
+                f"`--{option.name}` stands without a value",
+                "vLLM's parser refuses the command line",
+                f"write a value behind `--{option.name}`, or remove it",
+                word.origin,
+            )
+        )
+
+    def warn_of_short_form(self, word: Word, written: str, option: Option) -> None:
+        self.findings.append(
+            Finding(
+                "CLI005",
+                Severity.WARNING,
+                f"`{shortened(written)}` is short for `--{option.name}`",
+                "it works only as long as no other option of vLLM begins with the same letters, "
+                "and another version may have one",
+                f"write `--{option.name}`",
+                word.origin,
+            )
+        )
+
+
+_FALSE = frozenset({"false", "no", "off", "0"})
+_BOOLEANS = _FALSE | {"true", "yes", "on", "1"}
+
+
+def _is_option(word: Word) -> bool:
+    return word.text.startswith("-") and word.text != "-" and not _NUMBER.match(word.text)
+
+
+def _json(text: str) -> Json:
+    """The value behind a dotted option, as vLLM reads it: JSON, 80g, or the text."""
+    try:
+        return json.loads(text)  # type: ignore[no-any-return]
+    except (ValueError, RecursionError):
+        pass
+    if (match := _SUFFIXED.fullmatch(text.strip())) is not None:
+        number, suffix = match.groups()
+        if suffix in _DECIMAL:
+            return int(float(number) * _DECIMAL[suffix])
+        if "." not in number:
+            return int(number) * _BINARY[suffix]
+    return text
+
+
+def _update(original: dict[str, Any], update: dict[str, Any]) -> None:
+    for key, value in update.items():
+        if isinstance(value, dict) and isinstance(original.get(key), dict):
+            _update(original[key], value)
+        elif isinstance(value, list) and isinstance(original.get(key), list):
+            original[key] = original[key] + value
+        else:
+            original[key] = value

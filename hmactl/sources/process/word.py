@@ -1,0 +1,30 @@
+"""A word of a command, or the value of a variable, as the program would get it."""
+
+from dataclasses import dataclass
+
+from hmactl.deployment.setting import Origin
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One argument with its place.
+
+    Where not all of it is known, ``known`` is False, ``text`` is as written (``$MODEL``), ``needs``
+    are the names of the variables that are missing, and ``several`` says that it may come to any
+    number of words, as an unquoted variable of a shell may.
+    """
+
+    text: str
+    origin: Origin
+    known: bool = True
+    needs: tuple[str, ...] = ()
+    several: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A variable of the process's environment; ``origin`` is where its name stands."""
+
+    name: str
+    value: Word
+    origin: Origin
