@@ -56,20 +56,37 @@ class LMCacheServer:
     options: tuple[Setting, ...] = ()
 
 
+UNLIMITED = 2**63 - 1
+"""``memlock: unlimited``, which no size reaches."""
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """Where the deployment will run. Sizes in bytes; None means: not said.
 
     ``kv_cache_memory`` is the KV cache memory per GPU to plan for, when the operator knows it.
+    ``memory_limit`` is the container's, ``shm`` the size of its ``/dev/shm``, ``disk`` the space
+    for LMCache's disk directory (filesystem or ephemeral storage), ``memlock`` RLIMIT_MEMLOCK.
     """
 
     gpu: str | None = None
     gpu_origin: Origin = DEFAULT
     gpus: int | None = None
     host_memory: int | None = None
+    memory_limit: int | None = None
+    shm: int | None = None
+    disk: int | None = None
+    memlock: int | None = None
     kv_cache_memory: int | None = None
     vllm: str | None = None
     lmcache: str | None = None
+
+    @property
+    def memory_bound(self) -> tuple[str, int] | None:
+        """The host memory that there is in bytes, behind "the host" or "the container"."""
+        bounds = [("the container", self.memory_limit), ("the host", self.host_memory)]
+        known = [(who, size) for who, size in bounds if size is not None]
+        return min(known, key=lambda bound: bound[1]) if known else None
 
 
 @dataclass(frozen=True, slots=True)

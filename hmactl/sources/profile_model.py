@@ -19,6 +19,7 @@ from pydantic import (
     WithJsonSchema,
 )
 
+from hmactl.deployment.deployment import UNLIMITED
 from hmactl.deployment.size import parse_size
 
 OPTION_NAME = r"^[A-Za-z0-9][A-Za-z0-9._+-]*$"
@@ -120,6 +121,16 @@ def _size(value: object) -> object:
     return size
 
 
+def _limit(value: object) -> object:
+    if value == "unlimited":
+        return UNLIMITED
+    try:
+        return _size(value)
+    except Complaint as complaint:
+        complaint.fix = "write for example `{key}: 64 KiB`, or `{key}: unlimited`"
+        raise
+
+
 def _count(value: object) -> object:
     if isinstance(value, int) and not isinstance(value, bool) and value >= 1:
         return value
@@ -161,6 +172,7 @@ _SIZE_SCHEMA: dict[str, Any] = {
         {"type": "string", "pattern": r"^\s*[0-9]+(\.[0-9]+)?\s*([KMGTPEkmgtpe][Ii]?)?[Bb]?\s*$"},
     ]
 }
+_LIMIT_SCHEMA: dict[str, Any] = {"anyOf": [*_SIZE_SCHEMA["anyOf"], {"const": "unlimited"}]}
 _OPTION_SCHEMA: dict[str, Any] = {"type": ["string", "number", "boolean", "array", "object"]}
 _VARIABLE_SCHEMA: dict[str, Any] = {"type": ["string", "number", "boolean"]}
 
@@ -169,6 +181,7 @@ Text = Annotated[str, Field(min_length=1)]
 Role = Literal["kv_both", "kv_producer", "kv_consumer"]
 Policy = Literal["auto", "keep", "disable"]
 Size = Annotated[int, BeforeValidator(_size), WithJsonSchema(_SIZE_SCHEMA)]
+Limit = Annotated[int, BeforeValidator(_limit), WithJsonSchema(_LIMIT_SCHEMA)]
 VersionText = Annotated[str, BeforeValidator(_version)]
 OptionValue = Annotated[
     Any,
@@ -256,6 +269,28 @@ class TargetModel(_Section):
         default=None,
         description="Host memory that the deployment may use: bytes, or a number with a unit.",
         examples=["128 GiB"],
+    )
+    memory_limit: Annotated[Size | None, GIVEN] = Field(
+        default=None,
+        description="Memory limit of the container: bytes, or a number with a unit.",
+        examples=["120Gi"],
+    )
+    shm: Annotated[Size | None, GIVEN] = Field(
+        default=None,
+        description="Size of /dev/shm where the LMCache server and vLLM run.",
+        examples=["16 GiB"],
+    )
+    disk: Annotated[Size | None, GIVEN] = Field(
+        default=None,
+        description="Space for LMCache's disk directory: of its filesystem, or the ephemeral "
+        "storage that the container may use.",
+        examples=["2 TiB"],
+    )
+    memlock: Annotated[Limit | None, GIVEN] = Field(
+        default=None,
+        description="Memory that a process may lock (ulimit -l), in bytes or with a unit, or "
+        "`unlimited`.",
+        examples=["64 KiB", "unlimited"],
     )
     kv_cache_memory: Annotated[Size | None, GIVEN] = Field(
         default=None,

@@ -1,6 +1,6 @@
 """What profiles mean: the deployment with the origin of every setting."""
 
-from hmactl.deployment.deployment import Connector, LMCacheServer, Target
+from hmactl.deployment.deployment import UNLIMITED, Connector, LMCacheServer, Target
 from hmactl.deployment.policy import HmaPolicy
 from hmactl.deployment.setting import DEFAULT, Origin, Setting
 from hmactl.sources.document import Document
@@ -39,6 +39,10 @@ target:
   gpu: H100-80GB
   gpus: 2
   host_memory: 128 GiB
+  memory_limit: 120Gi
+  shm: 16 GiB
+  disk: 2 TiB
+  memlock: unlimited
   kv_cache_memory: 1000
   vllm: "0.32.0"
   lmcache: "0.5.6"
@@ -99,6 +103,10 @@ def test_every_setting_and_where_it_stands() -> None:
         gpu_origin=_at(30, 3),
         gpus=2,
         host_memory=137438953472,
+        memory_limit=120 * 2**30,
+        shm=16 * 2**30,
+        disk=2 * 2**40,
+        memlock=UNLIMITED,
         kv_cache_memory=1000,
         vllm="0.32.0",
         lmcache="0.5.6",
