@@ -201,6 +201,8 @@ class KVConnectorFactory:
             raise ValueError
         if connector_module_path:
             pass
+            if not supports_kw(connector_cls, "kv_cache_config"):
+                raise ValueError
         elif connector_name in cls._registry:
             pass
 
@@ -210,7 +212,31 @@ KVConnectorFactory.register_connector(
 """
 CONFIG = """
 class VllmConfig:
+    def _post_init_kv_transfer_config(self):
+        if (kv_offloading_size := self.cache_config.kv_offloading_size) is None:
+            return
+        kv_offloading_backend = self.cache_config.kv_offloading_backend
+        if kv_offloading_backend == "native":
+            if envs.VLLM_SIMPLE:
+                name = "SimpleConnector"
+            else:
+                name = "OffloadingConnector"
+            self.kv_transfer_config.kv_connector_extra_config.update(size=kv_offloading_size)
+            self.kv_transfer_config.kv_connector = name
+        elif kv_offloading_backend == "lmcache":
+            self.kv_transfer_config.kv_connector = "LMCacheMPConnector"
+
     def __post_init__(self):
+        self._post_init_kv_transfer_config()
+        if not current_platform.support_hybrid_kv_cache():
+            need_disable_hybrid_kv_cache_manager = True
+        if self.model_config is not None and self.model_config.attention_chunk_size is not None:
+            if self.speculative_config is not None and self.speculative_config.use_eagle():
+                need_disable_hybrid_kv_cache_manager = True
+            elif not envs.VLLM_ALLOW_CHUNKED:
+                need_disable_hybrid_kv_cache_manager = True
+        if self.scheduler_config.disable_hybrid_kv_cache_manager is False and need:
+            raise ValueError
         if self.scheduler_config.disable_hybrid_kv_cache_manager is None:
             if self.kv_transfer_config is not None:
                 if not KVConnectorFactory.supports_hma_config(self.kv_transfer_config):
@@ -237,7 +263,11 @@ def _release(
     parent: Path, *, factory: str = FACTORY, config: str = CONFIG, multi: str = MULTI
 ) -> dict[str, Any]:
     _package(parent, KV, {"factory.py": factory})
-    _package(parent, "vllm.config", {"vllm.py": config})
+    cache = "class CacheConfig:\n    kv_offloading_backend: str = 'native'\n"
+    _package(parent, "vllm.config", {"vllm.py": config, "cache.py": cache})
+    _package(parent, "vllm", {"envs.py": "x = lambda: int(os.getenv('VLLM_ALLOW_CHUNKED', '1'))"})
+    cuda = "class Cuda:\n    def support_hybrid_kv_cache(cls):\n        return True\n"
+    _package(parent, "vllm.platforms", {"cuda.py": cuda, "tpu.py": cuda.replace("True", "False")})
     return vllm_release(_v1(parent, {"m.py": WITH_HMA, "multi.py": multi}))
 
 
@@ -252,7 +282,45 @@ def test_a_release(tmp_path: Path) -> None:
         "module_path": "module path wins",
         "with_connector": "asks the connector",
         "multi": {"checked_in": "MultiConnector.all_children_support_hma", "empty": False},
+        "decision": {
+            "off_by": [
+                "platform",
+                "chunked local attention with eagle",
+                "chunked local attention",
+            ],
+            "variable": {"name": "VLLM_ALLOW_CHUNKED", "default": True},
+            "explicit_on": "refused",
+            "needed_by": [],
+            "platforms": ["cuda"],
+            "refused_at_creation": False,
+        },
+        "offloading": {
+            "expanded": "before",
+            "asked_by": "kv_offloading_size",
+            "default": "native",
+            "backends": {
+                "native": {
+                    "connector": "OffloadingConnector",
+                    "variable": "VLLM_SIMPLE",
+                    "instead": "SimpleConnector",
+                    "sized": True,
+                },
+                "lmcache": {
+                    "connector": "LMCacheMPConnector",
+                    "variable": None,
+                    "instead": None,
+                    "sized": False,
+                },
+            },
+        },
+        "constructor": "refused",
     }
+
+
+def test_the_options_may_be_expanded_late(tmp_path: Path) -> None:
+    call = "        self._post_init_kv_transfer_config()\n"
+    late = CONFIG.replace(call, "") + call
+    assert _release(tmp_path, config=late)["rules"]["offloading"]["expanded"] == "after"
 
 
 def test_the_registry_may_win(tmp_path: Path) -> None:
@@ -313,12 +381,32 @@ def test_children_that_are_asked_in_other_places(tmp_path: Path) -> None:
         {"factory": FACTORY.replace('"C", "', 'NAME, "')},
         {"factory": FACTORY.replace("if connector_module_path:", "if elsewhere(config):")},
         {"config": ""},
+        {"config": CONFIG.replace("support_hybrid_kv_cache()", "support_something_new()")},
+        {"config": CONFIG.replace("envs.VLLM_ALLOW_CHUNKED", "envs.VLLM_OTHER")},
+        {"config": CONFIG.replace('== "lmcache"', '== "something"')},
         {"multi": FROM_BASE + "class MultiConnector(SupportsHMA): ...\n"},
     ],
 )
 def test_a_release_of_another_form_is_not_guessed(tmp_path: Path, changed: dict[str, str]) -> None:
     with pytest.raises(NotUnderstoodError):
         _release(tmp_path, **changed)
+
+
+@pytest.mark.parametrize(
+    ("body", "old"),
+    [
+        ("def __init__(self, vllm_config, role): ...", True),
+        ("def __init__(self, vllm_config, role, kv_cache_config): ...", False),
+        ("def __init__(self, vllm_config, role, *, kv_cache_config=None): ...", False),
+        ("def __init__(self, vllm_config, role, **kwargs): ...", False),
+        ("x = 1", False),
+    ],
+)
+def test_the_arguments_of_a_constructor(tmp_path: Path, body: str, old: bool) -> None:
+    text = FROM_BASE + f"class C(KVConnectorBase_V1):\n    {body}\n"
+    _package(tmp_path, "lmcache.integration.vllm", {"m.py": text})
+    classes = lmcache_release(directory_sources("lmcache", tmp_path))["classes"]
+    assert classes["lmcache.integration.vllm.m:C"].get("old_constructor", False) is old
 
 
 def test_what_a_connector_cannot_be_imported_without(tmp_path: Path) -> None:

@@ -22,7 +22,13 @@ ABOUT = (
     "`interface` whether SupportsHMA exists; `module_path` which wins for a registered name with "
     "kv_connector_module_path; `with_connector` what becomes of HMA by default where a connector "
     "is configured; `multi` where MultiConnector's children are asked, all of which must support "
-    "HMA, and what no children come to (null: MultiConnector itself does not)."
+    "HMA, and what no children come to (null: MultiConnector itself does not); `decision` what "
+    "else switches HMA off (`off_by`; `variable` allows chunked local attention), what becomes of "
+    "an explicit enable then, what needs HMA, the platforms with it, and whether a connector "
+    "without it is refused when it is created; `offloading` which connector the backends of "
+    "kv_offloading_size stand for, `instead` if `variable` is set, whether it gets the size, and "
+    "whether that is before or after HMA is decided; `constructor` what becomes of a class of a "
+    "kv_connector_module_path that takes no kv_cache_config, as one with old_constructor does."
 )
 # What brings the classes; the other facts that are kept by a name are `names`.
 CLASSES = {"vllm": "connectors", "lmcache": "classes"}

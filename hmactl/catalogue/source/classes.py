@@ -56,6 +56,24 @@ def describe(sources: Sources, module: str, name: str) -> dict[str, Any]:
     return facts | {"supports_hma": None, "how": _why(meaning)}
 
 
+def takes_kv_cache_config(sources: Sources, found: Found) -> bool | None:
+    """Whether the constructor takes ``kv_cache_config``; None where that cannot be told."""
+    for node in found.node.body:
+        if isinstance(node, ast.FunctionDef) and node.name == "__init__":
+            names = {a.arg for a in [*node.args.posonlyargs, *node.args.args]}
+            names |= {a.arg for a in node.args.kwonlyargs}
+            return "kv_cache_config" in names or node.args.kwarg is not None
+    for base in found.node.bases:
+        meaning = sources.base_meaning(found.module, base)
+        if isinstance(meaning, Found):
+            return takes_kv_cache_config(sources, meaning)
+        if not isinstance(meaning, External):
+            return None
+        if meaning.name in _PLAIN_BASES:
+            return True  # as long as there has been SupportsHMA
+    return None
+
+
 def is_connector(sources: Sources, found: Found) -> bool:
     """Whether a class of another package descends from vLLM's connector base."""
     return any(

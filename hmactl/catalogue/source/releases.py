@@ -4,19 +4,29 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from hmactl.catalogue.source.classes import BASE, CONNECTORS, INTERFACE, describe, is_connector
+from hmactl.catalogue.source.classes import (
+    BASE,
+    CONNECTORS,
+    INTERFACE,
+    describe,
+    is_connector,
+    takes_kv_cache_config,
+)
+from hmactl.catalogue.source.hma_rules import (
+    CONFIG,
+    FACTORY,
+    FLAG,
+    NotUnderstoodError,
+    constructor,
+    decision,
+    offloading,
+)
 from hmactl.catalogue.source.modules import Found, Sources
 
-FACTORY = f"{CONNECTORS}.factory"
-CONFIG = "vllm.config.vllm"
+OLD_CONSTRUCTOR = "old_constructor"
 LMCACHE = "lmcache.integration.vllm"
-_FLAG = "disable_hybrid_kv_cache_manager"
 _MULTI = "MultiConnector"
 _Tests = tuple[ast.expr, ...]
-
-
-class NotUnderstoodError(Exception):
-    """A release has changed where these facts stood; the reader has to learn its new form."""
 
 
 def vllm_release(sources: Sources) -> dict[str, Any]:
@@ -38,6 +48,9 @@ def vllm_release(sources: Sources) -> dict[str, Any]:
             "module_path": _module_path(factory),
             "with_connector": _with_connector(sources),
             "multi": _multi(sources, registered),
+            "decision": decision(sources),
+            "offloading": offloading(sources),
+            "constructor": constructor(sources),
         },
     }
 
@@ -50,6 +63,8 @@ def lmcache_release(sources: Sources) -> dict[str, Any]:
         for node in [] if tree is None else tree.body:
             if isinstance(node, ast.ClassDef) and is_connector(sources, Found(module, node)):
                 facts = describe(sources, module, node.name)
+                if takes_kv_cache_config(sources, Found(module, node)) is False:
+                    facts[OLD_CONSTRUCTOR] = True
                 facts |= _imports(sources, module, LMCACHE, "vllm")
                 classes[f"{module}:{node.name}"] = facts
     return {"classes": classes}
@@ -104,7 +119,7 @@ def _with_connector(sources: Sources) -> str:
             continue
         if any("hma" in text for text in texts[at[0] + 1 :]):
             return "asks the connector"
-        if f"self.scheduler_config.{_FLAG} is None" in texts:
+        if f"self.scheduler_config.{FLAG} is None" in texts:
             return "off unless enabled"
         return "always off"
     raise NotUnderstoodError(f"how {CONFIG} switches HMA off")
@@ -121,7 +136,7 @@ def _switched_off(body: list[ast.stmt], tests: _Tests) -> Iterator[_Tests]:
         elif isinstance(node, ast.Assign):
             target = ast.unparse(node.targets[0])
             value = node.value
-            if target.endswith(_FLAG) and isinstance(value, ast.Constant) and value.value is True:
+            if target.endswith(FLAG) and isinstance(value, ast.Constant) and value.value is True:
                 yield tests
 
 
