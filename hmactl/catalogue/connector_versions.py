@@ -15,6 +15,14 @@ from typing import Any
 
 from packaging.version import InvalidVersion, Version
 
+from hmactl.catalogue.hma_decision import (
+    HmaRules,
+    Offloading,
+    WithConnector,
+    hma_rules,
+    offloading,
+)
+
 NOT_INSTALLED = ""
 """For ``lmcache``: there is none, while None means that it is not known which."""
 
@@ -33,19 +41,12 @@ class Hma(StrEnum):
     UNAVAILABLE = "unavailable"
 
 
-class WithConnector(StrEnum):
-    """What a vLLM makes of HMA by default where a connector is configured."""
-
-    ALWAYS_OFF = "always off"
-    OFF_UNLESS_ENABLED = "off unless enabled"
-    ASKS = "asks the connector"
-
-
 @dataclass(frozen=True, slots=True)
 class ConnectorClass:
     """A class as its source says; ``supports_hma`` is None where that cannot be told, and where a
     ``resolution`` decides. ``how`` is the line of classes up to SupportsHMA, or the bases.
-    ``imports`` is what of the other package, as ``module:name``, it cannot be imported without."""
+    ``imports`` is what of the other package, as ``module:name``, it cannot be imported without.
+    ``old_constructor``: it takes no ``kv_cache_config``."""
 
     module: str
     name: str
@@ -53,6 +54,7 @@ class ConnectorClass:
     how: str
     imports: tuple[str, ...] = ()
     resolution: "Resolution | None" = None
+    old_constructor: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +76,16 @@ class Resolution:
 @dataclass(frozen=True, slots=True)
 class EngineRules:
     """``no_children``: what a MultiConnector without children comes to; ``children_count`` is
-    False where it does not support HMA whatever they are."""
+    False where it does not support HMA whatever they are. ``old_constructors``: a class of a
+    kv_connector_module_path need not take ``kv_cache_config``. ``offloading`` is None where
+    there are no such options."""
 
-    with_connector: WithConnector
+    hma: HmaRules
     module_path_wins: bool
     children_count: bool
     no_children: bool
+    old_constructors: bool
+    offloading: Offloading | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +113,15 @@ class LmcacheRelease:
     distribution: str
     classes: Mapping[str, ConnectorClass]
     names: Mapping[str, bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """A MultiConnector's child that is more than a name."""
+
+    name: str
+    module_path: str | None = None
+    children: "tuple[Child, ...] | None" = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,12 +156,13 @@ def connector_support(
     *,
     environment: Mapping[str, str] | None = None,
     module_path: str | None = None,
-    children: Sequence[str] | None = None,
+    children: Sequence[str | Child] | None = None,
 ) -> Support:
     """Whether the connector ``name`` supports HMA on that vLLM with that LMCache.
 
     ``lmcache`` is NOT_INSTALLED or None where it is not known. ``module_path`` is the
-    kv_connector_module_path, ``children`` the names of a MultiConnector's children, where known.
+    kv_connector_module_path, ``children`` a MultiConnector's children, where known; a name alone
+    says nothing of children of its own.
     """
     engines, engine_caveat = _around(vllm, [r.version for r in vllm_releases()], "vLLM")
     if not engines:
@@ -234,7 +250,7 @@ class _Question:
     lmcache: str | None
     environment: Mapping[str, str]
     module_path: str | None
-    children: Sequence[str] | None
+    children: Sequence[str | Child] | None
 
     def hangs_on_lmcache(self, name: str) -> bool:
         """Whether it matters which LMCache there is."""
@@ -314,8 +330,11 @@ class _Question:
         if not self.children:
             hma = Hma.YES if self.engine.rules.no_children else Hma.NO
             return self._support(_MULTI, hma, "it has no children", found)
-        inner = replace(self, children=None, module_path=None)
-        answers = [inner.answer(child) for child in self.children]
+        children = [Child(c) if isinstance(c, str) else c for c in self.children]
+        answers = [
+            replace(self, children=c.children, module_path=c.module_path).answer(c.name)
+            for c in children
+        ]
         for hma in (Hma.UNAVAILABLE, Hma.NO, Hma.UNKNOWN, Hma.DEPENDS):
             deciding = [a for a in answers if a.hma is hma]
             if deciding:
@@ -351,6 +370,14 @@ class _Question:
         lacks = _lacks(inside, self.engine.names)
         if lacks:
             support = self._support(name, Hma.UNAVAILABLE, self._imports_what_is_not_there(lacks))
+        elif inside.old_constructor and not self.engine.rules.old_constructors:
+            how = "takes no kv_cache_config"
+            support = self._support(name, Hma.UNAVAILABLE, how)
+            refuses = (
+                f"vLLM {self.engine.version} refuses a class of a kv_connector_module_path whose "
+                "constructor takes no kv_cache_config"
+            )
+            support = replace(support, caveats=(refuses,))
         else:
             support = replace(self._of_class(name, inside), caveats=self._unlooked(inside))
         return replace(support, lmcache=self.lmcache)
@@ -386,7 +413,7 @@ class _Question:
 
     def _switched_off(self) -> str | None:
         version = self.engine.version
-        match self.engine.rules.with_connector:
+        match self.engine.rules.hma.with_connector:
             case WithConnector.ALWAYS_OFF:
                 return f"vLLM {version} switches HMA off with any connector"
             case WithConnector.OFF_UNLESS_ENABLED:
@@ -540,14 +567,17 @@ def _class(facts: dict[str, Any]) -> ConnectorClass:
         how=facts["how"],
         imports=tuple(facts.get("imports", ())),
         resolution=resolution,
+        old_constructor=facts.get("old_constructor", False),
     )
 
 
 def _rules(facts: dict[str, Any]) -> EngineRules:
     multi = facts["multi"]
     return EngineRules(
-        with_connector=WithConnector(facts["with_connector"]),
+        hma=hma_rules(facts),
         module_path_wins=facts["module_path"] == "module path wins",
         children_count=multi is not None,
         no_children=multi is not None and multi["empty"],
+        old_constructors=facts["constructor"] == "accepted",
+        offloading=offloading(facts["offloading"]),
     )

@@ -290,7 +290,8 @@ def _print_matrix(vllm: str | None, lmcache: str | None, form: str) -> None:
 
 
 def _remarks(lmcache: str | None) -> Iterator[str]:
-    from hmactl.catalogue.connector_versions import WithConnector, vllm_releases
+    from hmactl.catalogue.connector_versions import vllm_releases
+    from hmactl.catalogue.hma_decision import WithConnector
 
     yield "MultiConnector depends on its children: all of them must support HMA."
     if lmcache is None:
@@ -304,6 +305,6 @@ def _remarks(lmcache: str | None) -> Iterator[str]:
         WithConnector.ASKS: "keep HMA on by default with a connector that supports it.",
     }
     for kind, sentence in said.items():
-        having = [r.version for r in vllm_releases() if r.rules.with_connector is kind]
+        having = [r.version for r in vllm_releases() if r.rules.hma.with_connector is kind]
         if having:
             yield f"{having[0]} to {having[-1]} {sentence}"

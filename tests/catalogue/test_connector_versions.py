@@ -5,8 +5,8 @@ from packaging.version import Version
 
 from hmactl.catalogue.connector_versions import (
     NOT_INSTALLED,
+    Child,
     Hma,
-    WithConnector,
     connector_support,
     known_connectors,
     lmcache_releases,
@@ -14,6 +14,7 @@ from hmactl.catalogue.connector_versions import (
     vllm_releases,
 )
 from hmactl.catalogue.connectors import connector_facts
+from hmactl.catalogue.hma_decision import WithConnector
 
 YES, NO, DEPENDS, UNKNOWN, UNAVAILABLE = (
     Hma.YES,
@@ -226,7 +227,7 @@ def test_module_path(vllm: str, module: str, name: str, hma: Hma) -> None:
 def test_what_becomes_of_hma_with_a_connector(vllm: str, what: WithConnector) -> None:
     release = vllm_release(vllm)
     assert release is not None
-    assert release.rules.with_connector is what
+    assert release.rules.hma.with_connector is what
 
 
 def test_a_vllm_that_does_not_ask_the_connector_is_a_caveat() -> None:
@@ -336,3 +337,39 @@ def test_every_connector_of_the_newest_vllm_has_a_purpose() -> None:
     newest = set(vllm_releases()[-1].connectors) - {"MultiConnector"}
     assert {name for name in newest if connector_facts(name) is None} == set()
     assert newest <= set(known_connectors())
+
+
+@pytest.mark.parametrize(
+    ("vllm", "lmcache", "hma"),
+    [
+        # The factory of 0.21.0 is the first that refuses; LMCache's class takes three from 0.3.14.
+        ("0.20.2", "0.3.13", NO),
+        ("0.21.0", "0.3.13", UNAVAILABLE),
+        ("0.33.0", "0.3.13", UNAVAILABLE),
+        ("0.33.0", "0.3.14", NO),
+    ],
+)
+def test_the_arguments_of_a_class_outside(vllm: str, lmcache: str, hma: Hma) -> None:
+    module = "lmcache.integration.vllm.lmcache_connector_v1"
+    support = connector_support(vllm, lmcache, "LMCacheConnectorV1Dynamic", module_path=module)
+    assert support.hma is hma
+    assert ("takes no kv_cache_config" in support.how) == (hma is UNAVAILABLE)
+
+
+def test_children_of_children() -> None:
+    def hma(*inner: str, vllm: str = "0.32.0") -> Hma:
+        nested = Child("MultiConnector", children=tuple(map(Child, inner)))
+        children = [Child("NixlConnector"), nested]
+        return connector_support(vllm, "0.5.6", "MultiConnector", children=children).hma
+
+    assert hma("OffloadingConnector") is YES
+    assert hma("OffloadingConnector", "LMCacheConnectorV1") is NO
+    assert hma() is NO
+    assert hma(vllm="0.22.1") is YES
+
+
+def test_a_child_of_a_module_path() -> None:
+    module = "lmcache.integration.vllm.lmcache_connector_v1"
+    child = Child("LMCacheConnectorV1Dynamic", module)
+    support = connector_support("0.32.0", "0.5.6", "MultiConnector", children=[child])
+    assert support.hma is NO

@@ -15,8 +15,9 @@ from catalogue.runs import compact, expand, write
 from catalogue.wheels import Wanted, parse_wanted, wheel
 
 from hmactl.catalogue.source.classes import describe
+from hmactl.catalogue.source.hma_rules import NotUnderstoodError
 from hmactl.catalogue.source.modules import Sources, directory_sources, wheel_sources
-from hmactl.catalogue.source.releases import NotUnderstoodError, lmcache_release, vllm_release
+from hmactl.catalogue.source.releases import lmcache_release, vllm_release
 
 KV = "vllm.distributed.kv_transfer.kv_connector"
 V1 = f"{KV}.v1"

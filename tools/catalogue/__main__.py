@@ -15,8 +15,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from hmactl.catalogue.source.hma_rules import NotUnderstoodError
 from hmactl.catalogue.source.releases import (
-    NotUnderstoodError,
     lmcache_release,
     names,
     vllm_release,

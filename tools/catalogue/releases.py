@@ -1,7 +1,7 @@
 """What hmactl itself reads of a release."""
 
+from hmactl.catalogue.source.hma_rules import NotUnderstoodError
 from hmactl.catalogue.source.releases import (
-    NotUnderstoodError,
     lmcache_release,
     names,
     vllm_release,
