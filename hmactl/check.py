@@ -1,13 +1,14 @@
 """From a profile document to findings and a verdict: the pipe that check and serve share."""
 
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 from hmactl.catalogue.gpus import DEFAULT_GPU, Gpu, UnknownGpuError, find_gpu
 from hmactl.deployment.command import serve_environment, serve_flags
 from hmactl.deployment.deployment import Deployment
-from hmactl.deployment.setting import COMMAND_LINE
+from hmactl.deployment.setting import COMMAND_LINE, Origin
 from hmactl.engine.answer import Answer
 from hmactl.engine.ask import Question, Session
 from hmactl.engine.child import DryBootFailedError
@@ -82,7 +83,8 @@ def check_document(document: Document, session: Session | None, options: Options
     try:
         facts = _ask(deployment, session, options, gpu, arguments_only=broken)
     except ModelConfigError as error:
-        finding = eng002_no_model_config.finding(error, error.fix, deployment.model.origin)
+        origin = _names(deployment, error.further)
+        finding = eng002_no_model_config.finding(error, error.fix, origin)
         return _unknown(document, str(error), finding=finding)
     except DryBootFailedError as error:
         return _unknown(document, _failure(error), failed=True)
@@ -102,6 +104,12 @@ def _gpu_name(deployment: Deployment, options: Options) -> str:
 
 def _ask(
     deployment: Deployment,
+def _names(deployment: Deployment, model: str | None) -> Origin:
+    """Where the deployment names that model; its own model where it is none of a setting."""
+    settings = (s for s in deployment.vllm if model is not None and model in str(s.value))
+    return next((setting.origin for setting in settings), deployment.model.origin)
+
+
     session: Session,
     options: Options,
     gpu: Gpu | None,
@@ -131,19 +139,40 @@ def _ask(
             kv_cache_memory=given,
         )
 
-    def answer_to(asked: Question) -> Answer:
-        return session.ask(asked, on_stage=options.on_stage, size_memory=size)
+    with ExitStack() as models:
 
-    if arguments_only:
-        return Facts(deployment, answer_to(question(None)), None, gpu, None)
-    revision = deployment.vllm_setting("revision")
-    with model_config(
-        str(deployment.model.value),
-        options.environment,
-        base=options.directory,
-        revision=None if revision is None else str(revision.value),
-        offline=options.offline,
-    ) as model:
+        def find_model(name: str, revision: str | None) -> ModelConfig:
+            return models.enter_context(
+                model_config(
+                    name,
+                    options.environment,
+                    base=options.directory,
+                    revision=revision,
+                    offline=options.offline,
+                )
+            )
+
+        def find_further_model(name: str, revision: str | None) -> ModelConfig:
+            try:
+                return find_model(name, revision)
+            except ModelConfigError as error:
+                needed = f"{error}; the deployment needs it besides its own model"
+                raise ModelConfigError(needed, error.fix, further=name) from error
+
+        def answer_to(asked: Question) -> Answer:
+            return session.ask(
+                asked,
+                on_stage=options.on_stage,
+                size_memory=size,
+                find_model=find_further_model,
+            )
+
+        if arguments_only:
+            return Facts(deployment, answer_to(question(None)), None, gpu, None)
+        revision = deployment.vllm_setting("revision")
+        model = find_model(
+            str(deployment.model.value), None if revision is None else str(revision.value)
+        )
         answer = answer_to(question(model))
     return Facts(deployment, answer, model, gpu, memory[-1] if memory else None)
 

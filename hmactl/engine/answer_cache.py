@@ -103,7 +103,7 @@ def answer_key(
         "hmactl": __version__,
         "engine": _identity(engine),
         "request": {k: v for k, v in request.items() if k != "model_directory"},
-        "model": None if model_directory is None else _content(model_directory),
+        "model": None if model_directory is None else content_of(model_directory),
         "environment": {
             k: v
             for k, v in sorted(environment.items())
@@ -160,7 +160,8 @@ def _identity(engine: Engine) -> list[str]:
     return identity
 
 
-def _content(directory: Path) -> list[str]:
+def content_of(directory: Path) -> list[str]:
+    """What tells two model directories apart: their files, the small ones by digest."""
     content = []
     for path in sorted(directory.iterdir()):
         if not path.is_file():

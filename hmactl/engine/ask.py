@@ -10,11 +10,12 @@ from typing import Any, Protocol, Self
 
 from hmactl.catalogue.gpus import Gpu
 from hmactl.engine.answer import Answer
-from hmactl.engine.answer_cache import AnswerCache, answer_key
+from hmactl.engine.answer_cache import AnswerCache, answer_key, content_of
 from hmactl.engine.bridge_environment import bridge_environment
 from hmactl.engine.child import DryBoot, Limits
 from hmactl.engine.find import Engine
 
+from hmactl.engine.model_config import ModelConfig, ModelConfigError, ModelOrigin
 # What the dry boot sets for itself: nothing leaves the machine, and logs are evidence.
 _ENVIRONMENT = {
     "DO_NOT_TRACK": "1",
@@ -44,6 +45,10 @@ class Memory(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+FindModel = Callable[[str, str | None], ModelConfig]
+"""The config of a model by its name and revision. Raises ModelConfigError."""
+
+
 class Question:
     """One deployment as the dry boot needs it.
 
@@ -105,18 +110,24 @@ class Session:
         """The engine's answer.
 
         ``size_memory`` is called once the engine has told its configuration and weights, and says
-        how many bytes of KV cache memory each rank has. Raises DryBootFailedError.
+        find_model: FindModel | None = None,
+        how many bytes of KV cache memory each rank has. ``find_model`` is called for each model
+        that the deployment needs besides its own, such as a draft; without it the engine looks for
+        them by itself. Raises DryBootFailedError, and ModelConfigError as ``find_model`` does.
         """
 
         environment = self._environment(question)
         key = self._answer_key(question, environment)
-        if (known := self._known(key, size_memory)) is not None:
+        if (known := self._known(key, size_memory, find_model)) is not None:
             return known
         memory: list[Memory] = []
 
-        def on_ask(_question: str, facts: dict[str, Any]) -> dict[str, Any]:
+        def on_ask(asked: str, facts: dict[str, Any]) -> dict[str, Any]:
+            if asked == "model":
+                return further.reply(facts["model"], facts["revision"])
             memory.append(size_memory(Answer.model_validate(facts)))
             return {"bytes_per_rank": memory[-1].bytes_per_rank}
+        further = _FurtherModels(find_model)
 
         boot_key = _boot_key(question, environment)
         try:
@@ -131,7 +142,10 @@ class Session:
         parsed = Answer.model_validate(answer)
         if self._answers is not None and key is not None:
             sizes = list(memory[-1].bytes_per_rank) if memory else None
-            self._answers.put(key, {"answer": answer, "bytes_per_rank": sizes})
+            kept = {"answer": answer, "bytes_per_rank": sizes, "models": further.found}
+            self._answers.put(key, kept)
+        if further.refusal is not None:
+            raise further.refusal
         return parsed
 
     def _answer_key(self, question: Question, environment: Mapping[str, str]) -> str | None:
@@ -143,14 +157,27 @@ class Session:
         }
         return answer_key(self._engine, request, question.model_directory, environment)
 
-    def _known(self, key: str | None, size_memory: Callable[[Answer], Memory]) -> Answer | None:
-        """An earlier answer, if the memory for its plan would be the same again."""
+    def _known(
+        self,
+        key: str | None,
+        size_memory: Callable[[Answer], Memory],
+        find_model: FindModel | None,
+    ) -> Answer | None:
+        """An earlier answer, if its further models and the memory for its plan are the same."""
         if self._answers is None or key is None or (kept := self._answers.get(key)) is None:
             return None
         try:
             answer = Answer.model_validate(kept["answer"])
-        except (KeyError, ValueError):
+            for model in kept["models"]:
+                further.reply(model["model"], model["revision"])
+            same_models = further.found == kept["models"]
+        except (KeyError, TypeError, ValueError):
             return None
+        if further.refusal is not None:
+            raise further.refusal
+        if not same_models:
+            return None
+        further = _FurtherModels(find_model)
         if answer.plan is None:
             return answer
         same = list(size_memory(answer).bytes_per_rank) == kept.get("bytes_per_rank")
@@ -174,6 +201,32 @@ def _boot_key(question: Question, environment: Mapping[str, str]) -> str:
     """Equal for questions that one loaded engine can answer.
 
     LMCache reads its settings when a connector is made, so they may differ; vLLM reads some of its
+class _FurtherModels:
+    """Answers the dry boot's questions for models. ``found`` says which, and what tells them.
+
+    ``refusal`` is why one was not found; it is kept until the dry boot has come to its end.
+    """
+
+    def __init__(self, find: FindModel | None) -> None:
+        self._find = find
+        self.found: list[dict[str, Any]] = []
+        self.refusal: ModelConfigError | None = None
+
+    def reply(self, model: str, revision: str | None) -> dict[str, Any]:
+        if self._find is None:
+            return {"found": True, "directory": None}
+        try:
+            config = self._find(model, revision)
+        except ModelConfigError as error:
+            self.refusal = error
+            return {"found": False, "directory": None}
+        content = content_of(config.directory)
+        self.found.append({"model": model, "revision": revision, "content": content})
+        # The engine finds a directory of the operator's by itself.
+        local = config.origin is ModelOrigin.DIRECTORY
+        return {"found": True, "directory": None if local else str(config.directory)}
+
+
     variables when it is imported.
     """
     ignored = ("LMCACHE_", "PYTHONHASHSEED")

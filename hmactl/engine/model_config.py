@@ -55,11 +55,15 @@ class ModelConfig:
 
 
 class ModelConfigError(Exception):
-    """No usable config.json; the message says what was tried, ``fix`` what to do."""
+    """No usable config.json; the message says what was tried, ``fix`` what to do.
 
-    def __init__(self, message: str, fix: str) -> None:
+    ``further`` names the model where it is not the deployment's own, but a draft's for example.
+    """
+
+    def __init__(self, message: str, fix: str, further: str | None = None) -> None:
         super().__init__(message)
         self.fix = fix
+        self.further = further
 
 
 @contextmanager
@@ -69,11 +73,12 @@ def model_config(
     """The config of ``model``; a relative path is relative to ``base``.
 
     Asked in order: a local directory, the Hugging Face cache, the hub unless ``offline``, the
-    catalogue. Raises ModelConfigError.
+    catalogue. The directory's name ends with the model's, or with that of its snapshot in the
+    cache, for vLLM tells some kinds of draft by it. Raises ModelConfigError.
     """
     with tempfile.TemporaryDirectory(prefix="hmactl-model-") as scratch:
         yield _local(model, base) or _remote(
-            model, environment, revision or "main", Path(scratch), offline=offline
+            model, environment, revision or "main", Path(scratch, model), offline=offline
         )
 
 
@@ -99,6 +104,7 @@ def _remote(
         )
     if cached := _cached(model, environment, revision):
         return cached
+    scratch.mkdir(parents=True, exist_ok=True)
     tried = "the Hugging Face cache and the catalogue (offline)"
     if not (offline or environment.get("HF_HUB_OFFLINE") in {"1", "true", "True"}):
         try:

@@ -1,5 +1,6 @@
 """vLLM's own configuration of the deployment, and what it decides about HMA."""
 
+import copy
 from typing import Any
 
 from . import remote_code
@@ -15,7 +16,8 @@ def create(arguments: Any, *, disable_hma: bool | None = None) -> Any:
     from vllm.usage.usage_lib import UsageContext
 
     _leave_out_the_host()
-    engine_args = AsyncEngineArgs.from_cli_args(arguments)
+    # The engine completes some settings in place.
+    engine_args = AsyncEngineArgs.from_cli_args(copy.deepcopy(arguments))
     engine_args.disable_hybrid_kv_cache_manager = (
         _default_flag() if disable_hma is None else disable_hma
     )

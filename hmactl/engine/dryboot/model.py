@@ -4,7 +4,7 @@ from typing import Any
 
 import torch
 
-from . import fake_group, layers
+from . import draft, fake_group, layers
 from .meta import MetaDevice
 
 _SPEC_FIELDS = (
@@ -39,11 +39,14 @@ class Rank:
         with set_current_vllm_config(config):
             with set_default_torch_dtype(config.model_config.dtype), meta:
                 model = initialize_model(config)
-                draft = _draft(config, initialize_model)
+                last = stage == config.parallel_config.pipeline_parallel_size - 1
+                drafting = draft.build(config) if last else None
             layers.settle_block_size(config)
             self.specs = layers.kv_cache_specs(config)
             self.backends = layers.attention_backends(config)
-        self.weights = weight_bytes(model) + (0 if draft is None else weight_bytes(draft))
+        self.weights = weight_bytes(model)
+        if drafting is not None:
+            self.weights += draft.own_weight_bytes(config, drafting, model)
         self.dummy_reads = meta.dummy_reads
 
 
@@ -91,25 +94,3 @@ def _init_workspace() -> None:
     except ImportError:  # not every version has a workspace
         return
     init_workspace_manager(torch.device("meta"))
-
-
-def _draft(config: Any, initialize_model: Any) -> Any:
-    speculative = config.speculative_config
-    draft_config = getattr(speculative, "draft_model_config", None)
-    if draft_config is None or not _drafts_with_a_model(speculative):
-        return None
-    from vllm.compilation.backends import set_model_tag
-
-    overrides = getattr(speculative, "apply_draft_overrides", None)
-    with set_model_tag("eagle_head"):
-        return initialize_model(
-            overrides(config) if overrides else config, model_config=draft_config
-        )
-
-
-def _drafts_with_a_model(speculative: Any) -> bool:
-    # n-gram methods carry the target's own config as their draft's.
-    keeps_cache = getattr(speculative, "uses_draft_kv_cache", None)
-    if keeps_cache is not None:
-        return bool(keeps_cache())
-    return bool(speculative.use_eagle()) or speculative.method == "draft_model"

@@ -141,8 +141,9 @@ def _boot(
         arguments = parser.parse_args(["serve", request["model"], *argv, *request["extra"]])
     operator_flag = engine_config.operator_flag(arguments)
     trusts_code = bool(getattr(arguments, "trust_remote_code", False))
-    if request["model_directory"] is not None:
-        directory = request["model_directory"]
+    directory = request["model_directory"]
+    _bring_further_models(channel, arguments, directory)
+    if directory is not None:
         answer["missing"] += engine_config.without_weights(arguments, directory)
 
     channel.stage("config")
@@ -184,6 +185,20 @@ def _own_code(trusted: bool, *, read_as_data: bool) -> Iterator[None]:
     """A refusal that running the model's own code could have prevented is none of the engine's."""
     try:
         yield
+def _bring_further_models(channel: Channel, arguments: Any, directory: str | None) -> None:
+    from . import further_models
+
+    directories = {}
+    for wanted in further_models.named(arguments, directory):
+        reply = channel.ask("model", wanted)
+        if not reply["found"]:
+            raise _RefusedError("dry-boot", RuntimeError(f"no config of `{wanted['model']}`"))
+        if reply["directory"] is not None:
+            directories[wanted["model"]] = reply["directory"]
+    if directories:
+        further_models.put(arguments, directories)
+
+
     except _RefusedError as refused:
         if read_as_data or (trusted and "custom code" in str(refused.cause)):
             raise _RefusedError("dry-boot", _OWN_CODE) from refused
