@@ -98,18 +98,18 @@ def check_document(document: Document, session: Session | None, options: Options
     return Checked(document.source, deployment, verdict, _sorted(found), facts, failure)
 
 
-def _gpu_name(deployment: Deployment, options: Options) -> str:
-    return options.gpu or deployment.target.gpu or options.local_gpu or DEFAULT_GPU
-
-
-def _ask(
-    deployment: Deployment,
 def _names(deployment: Deployment, model: str | None) -> Origin:
     """Where the deployment names that model; its own model where it is none of a setting."""
     settings = (s for s in deployment.vllm if model is not None and model in str(s.value))
     return next((setting.origin for setting in settings), deployment.model.origin)
 
 
+def _gpu_name(deployment: Deployment, options: Options) -> str:
+    return options.gpu or deployment.target.gpu or options.local_gpu or DEFAULT_GPU
+
+
+def _ask(
+    deployment: Deployment,
     session: Session,
     options: Options,
     gpu: Gpu | None,

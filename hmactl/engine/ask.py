@@ -14,8 +14,8 @@ from hmactl.engine.answer_cache import AnswerCache, answer_key, content_of
 from hmactl.engine.bridge_environment import bridge_environment
 from hmactl.engine.child import DryBoot, Limits
 from hmactl.engine.find import Engine
-
 from hmactl.engine.model_config import ModelConfig, ModelConfigError, ModelOrigin
+
 # What the dry boot sets for itself: nothing leaves the machine, and logs are evidence.
 _ENVIRONMENT = {
     "DO_NOT_TRACK": "1",
@@ -44,11 +44,11 @@ class Memory(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
 FindModel = Callable[[str, str | None], ModelConfig]
 """The config of a model by its name and revision. Raises ModelConfigError."""
 
 
+@dataclass(frozen=True, slots=True)
 class Question:
     """One deployment as the dry boot needs it.
 
@@ -106,11 +106,11 @@ class Session:
         *,
         on_stage: Callable[[str], None],
         size_memory: Callable[[Answer], Memory],
+        find_model: FindModel | None = None,
     ) -> Answer:
         """The engine's answer.
 
         ``size_memory`` is called once the engine has told its configuration and weights, and says
-        find_model: FindModel | None = None,
         how many bytes of KV cache memory each rank has. ``find_model`` is called for each model
         that the deployment needs besides its own, such as a draft; without it the engine looks for
         them by itself. Raises DryBootFailedError, and ModelConfigError as ``find_model`` does.
@@ -121,13 +121,13 @@ class Session:
         if (known := self._known(key, size_memory, find_model)) is not None:
             return known
         memory: list[Memory] = []
+        further = _FurtherModels(find_model)
 
         def on_ask(asked: str, facts: dict[str, Any]) -> dict[str, Any]:
             if asked == "model":
                 return further.reply(facts["model"], facts["revision"])
             memory.append(size_memory(Answer.model_validate(facts)))
             return {"bytes_per_rank": memory[-1].bytes_per_rank}
-        further = _FurtherModels(find_model)
 
         boot_key = _boot_key(question, environment)
         try:
@@ -139,13 +139,13 @@ class Session:
             if boot_key in self._boots:
                 self._boots.pop(boot_key).end()
             raise
+        if further.refusal is not None:
+            raise further.refusal
         parsed = Answer.model_validate(answer)
         if self._answers is not None and key is not None:
             sizes = list(memory[-1].bytes_per_rank) if memory else None
             kept = {"answer": answer, "bytes_per_rank": sizes, "models": further.found}
             self._answers.put(key, kept)
-        if further.refusal is not None:
-            raise further.refusal
         return parsed
 
     def _answer_key(self, question: Question, environment: Mapping[str, str]) -> str | None:
@@ -166,6 +166,7 @@ class Session:
         """An earlier answer, if its further models and the memory for its plan are the same."""
         if self._answers is None or key is None or (kept := self._answers.get(key)) is None:
             return None
+        further = _FurtherModels(find_model)
         try:
             answer = Answer.model_validate(kept["answer"])
             for model in kept["models"]:
@@ -177,7 +178,6 @@ class Session:
             raise further.refusal
         if not same_models:
             return None
-        further = _FurtherModels(find_model)
         if answer.plan is None:
             return answer
         same = list(size_memory(answer).bytes_per_rank) == kept.get("bytes_per_rank")
@@ -197,10 +197,6 @@ class Session:
         return self._boots[key]
 
 
-def _boot_key(question: Question, environment: Mapping[str, str]) -> str:
-    """Equal for questions that one loaded engine can answer.
-
-    LMCache reads its settings when a connector is made, so they may differ; vLLM reads some of its
 class _FurtherModels:
     """Answers the dry boot's questions for models. ``found`` says which, and what tells them.
 
@@ -227,6 +223,10 @@ class _FurtherModels:
         return {"found": True, "directory": None if local else str(config.directory)}
 
 
+def _boot_key(question: Question, environment: Mapping[str, str]) -> str:
+    """Equal for questions that one loaded engine can answer.
+
+    LMCache reads its settings when a connector is made, so they may differ; vLLM reads some of its
     variables when it is imported.
     """
     ignored = ("LMCACHE_", "PYTHONHASHSEED")

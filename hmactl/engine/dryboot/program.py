@@ -180,11 +180,6 @@ def _boot(
     answer["missing"] += plan.missing(answer["plan"])
 
 
-@contextlib.contextmanager
-def _own_code(trusted: bool, *, read_as_data: bool) -> Iterator[None]:
-    """A refusal that running the model's own code could have prevented is none of the engine's."""
-    try:
-        yield
 def _bring_further_models(channel: Channel, arguments: Any, directory: str | None) -> None:
     from . import further_models
 
@@ -199,6 +194,11 @@ def _bring_further_models(channel: Channel, arguments: Any, directory: str | Non
         further_models.put(arguments, directories)
 
 
+@contextlib.contextmanager
+def _own_code(trusted: bool, *, read_as_data: bool) -> Iterator[None]:
+    """A refusal that running the model's own code could have prevented is none of the engine's."""
+    try:
+        yield
     except _RefusedError as refused:
         if read_as_data or (trusted and "custom code" in str(refused.cause)):
             raise _RefusedError("dry-boot", _OWN_CODE) from refused
