@@ -4,7 +4,7 @@ from typing import Any
 
 import torch
 
-from . import draft, fake_group, layers
+from . import draft, equal_routers, fake_group, layers
 from .meta import MetaDevice
 
 _SPEC_FIELDS = (
@@ -35,6 +35,7 @@ class Rank:
 
         fake_group.join(config, rank=stage * config.parallel_config.tensor_parallel_size)
         _init_workspace()
+        equal_routers.look_once()
         meta = MetaDevice()
         with set_current_vllm_config(config):
             with set_default_torch_dtype(config.model_config.dtype), meta:
