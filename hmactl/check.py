@@ -2,13 +2,17 @@
 
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hmactl.catalogue.gpus import DEFAULT_GPU, Gpu, UnknownGpuError, find_gpu
-from hmactl.deployment.command import serve_environment, serve_flags
+from hmactl.deployment.command import (
+    lmcache_server_arguments,
+    serve_environment,
+    serve_flags,
+)
 from hmactl.deployment.deployment import Deployment
-from hmactl.deployment.setting import COMMAND_LINE, Origin
+from hmactl.deployment.setting import COMMAND_LINE, ENVIRONMENT, Origin, Setting
 from hmactl.engine.answer import Answer
 from hmactl.engine.ask import Question, Session
 from hmactl.engine.child import DryBootFailedError
@@ -20,6 +24,7 @@ from hmactl.rules.case import Case
 from hmactl.rules.catalogue import RULES
 from hmactl.rules.eng import eng002_no_model_config, eng003_unknown_gpu
 from hmactl.sources.document import Document
+from hmactl.sources.lmcache_file import lmcache_file
 from hmactl.verdict.situation import verdict_of
 from hmactl.verdict.verdict import Decision, Verdict
 
@@ -93,6 +98,7 @@ def check_document(document: Document, session: Session | None, options: Options
         verdict = Verdict(Decision.UNKNOWN, None, None, "the profile has errors: no plan was made")
     refusal = facts.answer.error
     failure = verdict.reason if refusal is not None and refusal.of_the_dry_boot else None
+    facts = _with_lmcache(facts, options)
     case = Case(facts, verdict)
     found = [*document.findings, *(f for rule in RULES for f in rule.check(case))]
     return Checked(document.source, deployment, verdict, _sorted(found), facts, failure)
@@ -137,6 +143,8 @@ def _ask(
             lmcache_keys=_lmcache_names(deployment),
             arguments_only=arguments_only,
             kv_cache_memory=given,
+            lmcache_file=lmcache_file(deployment, options.environment, options.directory),
+            lmcache_server=lmcache_server_arguments(deployment),
         )
 
     with ExitStack() as models:
@@ -175,6 +183,17 @@ def _ask(
         )
         answer = answer_to(question(model))
     return Facts(deployment, answer, model, gpu, memory[-1] if memory else None)
+
+
+def _with_lmcache(facts: Facts, options: Options) -> Facts:
+    """Where LMCache's settings come from, besides what the deployment has itself."""
+    inherited = tuple(
+        Setting(name, value, ENVIRONMENT)
+        for name, value in sorted(options.environment.items())
+        if name.startswith("LMCACHE_")
+    )
+    file = lmcache_file(facts.deployment, options.environment, options.directory)
+    return replace(facts, lmcache_file=file, inherited=inherited)
 
 
 def _lmcache_names(deployment: Deployment) -> tuple[str, ...]:

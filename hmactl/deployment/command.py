@@ -26,6 +26,14 @@ def serve_flags(deployment: Deployment) -> list[tuple[str, list[str]]]:
     return flags
 
 
+def lmcache_server_arguments(deployment: Deployment) -> tuple[str, ...] | None:
+    """Arguments after ``lmcache server``; None where the deployment describes no server."""
+    server = deployment.lmcache_server
+    if server is None:
+        return None
+    return tuple(a for s in server.options for a in flag_arguments(s.name, s.value))
+
+
 def flag_arguments(name: str, value: Json) -> list[str]:
     """One long option as vLLM's parser takes it.
 

@@ -62,4 +62,5 @@ class Unknown:
 
 
 COMMAND_LINE = Origin("command line")
+ENVIRONMENT = Origin("environment")
 DEFAULT = Origin("default")

@@ -186,17 +186,30 @@ class Plans(_Frozen):
 class LMCacheSettings(_Frozen):
     """What the installed LMCache makes of the deployment's settings.
 
-    ``values`` are its loader's, after a connector's ``lmcache.*``. ``unknown`` has the keys,
-    variables and ``lmcache.*`` keys that nothing reads, each with similar names. ``refusal`` is why
-    LMCache would refuse them itself. ``hashes_differ``: two processes hash the same tokens
-    differently. ``server_options`` are those of ``lmcache server``, where a connector needs it.
+    ``values`` are its loader's, after a connector's ``lmcache.*``; ``defaults`` what it gives where
+    nothing is set. ``old_names`` are older keys that it takes, with today's. ``unknown`` has the
+    keys, variables and ``lmcache.*`` keys that nothing reads, each with similar names,
+    ``unknown_in_file`` those of its file. ``unreadable`` are the variables and ``lmcache.*`` keys
+    whose values its converters refuse. ``refusal`` is why LMCache would refuse them itself.
+
+    ``hashes_differ``: two processes hash the same tokens differently. ``hash_loads``: vLLM has the
+    hash algorithm. ``remotes`` are the addresses of remote stores, each with why LMCache goes on
+    without it, None where it does not. ``server_options`` are those of ``lmcache server``, where
+    there is one, ``server_refusal`` why it would end at once.
     """
 
     values: dict[str, Any]
     unknown: dict[str, tuple[str, ...]]
+    defaults: dict[str, Any] = {}
+    old_names: dict[str, str] = {}
+    unknown_in_file: dict[str, tuple[str, ...]] = {}
+    unreadable: tuple[str, ...] = ()
     refusal: str | None = None
     hashes_differ: bool = False
+    hash_loads: bool | None = None
+    remotes: dict[str, str | None] = {}
     server_options: tuple[str, ...] = ()
+    server_refusal: str | None = None
 
 
 class LogLine(_Frozen):

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any, Protocol, Self
 
 from hmactl.catalogue.gpus import Gpu
+from hmactl.deployment.lmcache_file import LMCacheFile
 from hmactl.engine.answer import Answer
 from hmactl.engine.answer_cache import AnswerCache, answer_key, content_of
 from hmactl.engine.bridge_environment import bridge_environment
@@ -56,6 +57,7 @@ class Question:
     is the plain CPU platform, ``gpus`` how many there are. ``environment`` is the server's.
     ``kv_cache_memory`` is the operator's figure, for which ``size_memory`` will answer.
     ``arguments_only`` stops after the command line and the LMCache keys were checked.
+    ``lmcache_server`` are the arguments of `lmcache server`, where the deployment has one.
     """
 
     model: str
@@ -68,6 +70,8 @@ class Question:
     lmcache_keys: tuple[str, ...]
     arguments_only: bool
     kv_cache_memory: int | None = None
+    lmcache_file: LMCacheFile | None = None
+    lmcache_server: tuple[str, ...] | None = None
 
 
 class Session:
@@ -245,8 +249,20 @@ def _request(question: Question) -> dict[str, Any]:
         ],
         "extra": list(question.extra),
         "lmcache_keys": list(question.lmcache_keys),
+        "lmcache_file": _lmcache_file(question.lmcache_file),
+        "lmcache_server": None
+        if question.lmcache_server is None
+        else list(question.lmcache_server),
         "arguments_only": question.arguments_only,
     }
+
+
+def _lmcache_file(file: LMCacheFile | None) -> dict[str, Any] | None:
+    """The text is in the request, so that answers are not kept beyond an edit of the file."""
+    if file is None:
+        return None
+    keys = [setting.name for setting in file.settings]
+    return {"path": file.path, "text": file.text, "keys": keys}
 
 
 def _gpu(question: Question) -> dict[str, Any] | None:

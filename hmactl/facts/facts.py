@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from hmactl.catalogue.gpus import Gpu
 from hmactl.deployment.deployment import Connector, Deployment
+from hmactl.deployment.lmcache_file import LMCacheFile
+from hmactl.deployment.setting import Setting
 from hmactl.engine.answer import Answer
 from hmactl.engine.model_config import ModelConfig
 from hmactl.facts.memory import KvMemory
@@ -15,7 +17,8 @@ class Facts:
     """The engine's answer about one deployment.
 
     ``gpu`` None is the plain CPU platform. ``memory`` is None where the engine refused before its
-    plan.
+    plan. ``inherited`` are LMCache's variables in the caller's environment, which the server gets
+    too unless the deployment has its own.
     """
 
     deployment: Deployment
@@ -23,6 +26,8 @@ class Facts:
     model: ModelConfig | None
     gpu: Gpu | None
     memory: KvMemory | None
+    lmcache_file: LMCacheFile | None = None
+    inherited: tuple[Setting, ...] = ()
 
     @property
     def connector(self) -> Connector | None:

@@ -31,10 +31,12 @@ def _connector(value: Any, origin: Origin) -> Connector | None:
     extra = value.get("kv_connector_extra_config") or {}
     children = extra.get("connectors") if isinstance(extra, dict) else None
     parsed = [_connector(child, origin) for child in children] if isinstance(children, list) else []
+    rest = {k: v for k, v in extra.items() if k != "connectors"} if isinstance(extra, dict) else {}
     return Connector(
         name=value["kv_connector"],
         origin=origin,
         role=str(value.get("kv_role", "")),
         module_path=value.get("kv_connector_module_path"),
+        extra_config=rest,
         children=tuple(child for child in parsed if child is not None),
     )

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from hmactl.engine.answer import Answer, LayerKind, Versions
-from hmactl.engine.dryboot import lmcache_settings
+from hmactl.engine.dryboot import lmcache_settings, lmcache_source
 from hmactl.rules.lmc.lmc008_read_as_false import says_no
 from hmactl.rules.lmc.lmc011_longest_request import bytes_per_token
 from hmactl.rules.lms.lms003_unknown_option import takes
@@ -92,10 +92,10 @@ def _source(monkeypatch: pytest.MonkeyPatch) -> Any:
         (Path("vllm_multi_process_adapter.py"), adapter),
         (Path("config.py"), options),
     )
-    monkeypatch.setattr(lmcache_settings, "_sources", lambda: sources)
-    lmcache_settings._source_names.cache_clear()
+    monkeypatch.setattr(lmcache_source, "sources", lambda: sources)
+    lmcache_source.source_names.cache_clear()
     yield
-    lmcache_settings._source_names.cache_clear()
+    lmcache_source.source_names.cache_clear()
 
 
 @pytest.mark.usefixtures("_source")
@@ -110,7 +110,7 @@ def test_variables_that_nothing_reads() -> None:
         "LMCACHE_LMCACHE_LOG_LEVEL",
         "LMCACHE_QUITE_ANOTHER_THING",
     ]
-    assert lmcache_settings.unread_variables(names, ["chunk_size"]) == {
+    assert lmcache_source.unread_variables(names, ["chunk_size"]) == {
         "LMCACHE_CHUNKSIZE": ["LMCACHE_CHUNK_SIZE"],
         "LM_CACHE_CHUNK_SIZE": ["LMCACHE_CHUNK_SIZE"],
         "LMCACHE_LMCACHE_LOG_LEVEL": ["LMCACHE_LOG_LEVEL"],
@@ -122,12 +122,12 @@ def test_variables_that_nothing_reads() -> None:
 def test_keys_of_the_server_that_nothing_reads() -> None:
     keys = ("host", "mq_timeout", "lazy_offload_anything", "hots")
     extra = {f"lmcache.mp.{key}": 1 for key in keys} | {"other": 1}
-    assert lmcache_settings.unread_server_keys(extra) == {"lmcache.mp.hots": ["lmcache.mp.host"]}
+    assert lmcache_source.unread_server_keys(extra, []) == {"lmcache.mp.hots": ["lmcache.mp.host"]}
 
 
 @pytest.mark.usefixtures("_source")
 def test_options_of_the_server() -> None:
-    assert lmcache_settings.server_options() == {"l1-size-gb", "port"}
+    assert lmcache_source.server_options() == {"l1-size-gb", "port"}
 
 
 @pytest.mark.parametrize("arguments", [["{}"], ["--kv-transfer-config={}"]])

@@ -1,70 +1,103 @@
 """What the installed LMCache makes of the deployment's settings.
 
-Its own loader is asked for values; which names it reads elsewhere is taken from its source, because
-importing all of it would need what a server has.
+Its own loader is asked, with the deployment's environment, file and connectors.
 """
 
 import contextlib
-import difflib
-import functools
-import importlib.util
 import json
 import os
-import re
-from collections.abc import Iterable, Iterator
-from pathlib import Path
+import tempfile
+from collections.abc import Iterator
 from typing import Any
 
-PREFIX = "LMCACHE_"
+from . import lmcache_remote, lmcache_server
+from .lmcache_source import (
+    PREFIX,
+    server_options,
+    similar,
+    source_names,
+    sources,
+    unread_server_keys,
+    unread_variables,
+)
+
 _IN_PROCESS = "LMCacheConnectorV1"
 _MP = "LMCacheMPConnector"
-_WRONG_PREFIXES = ("LMCACHE_LMCACHE_", "LM_CACHE_")
-_VLLM_PART = "distributed/kv_transfer/kv_connector/v1"
+_FILE = "LMCACHE_CONFIG_FILE"
 
 
 def concerns(request: dict[str, Any]) -> bool:
     """Whether LMCache has a part in that request."""
-    arguments = (argument for flag in request["flags"] for argument in flag["arguments"])
-    return bool(request["lmcache_keys"]) or any("LMCache" in argument for argument in arguments)
+    arguments = [argument for flag in request["flags"] for argument in flag["arguments"]]
+    named = any("lmcache" in argument.lower() for argument in arguments)
+    return bool(request["lmcache_keys"]) or request["lmcache_server"] is not None or named
 
 
-def effective(names: list[str], flags: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """The loader's values, and the names that nothing reads.
+def effective(request: dict[str, Any]) -> dict[str, Any] | None:
+    """The loader's values, what it cannot read, and the names that nothing reads.
 
-    ``names`` are LMCache's keys and environment variables as the deployment has them; the
-    connectors' extra configuration is found in ``flags``. Reads the environment of this process as
-    LMCache in the engine would. None where LMCache is not installed or has no such loader.
+    The names are LMCache's keys and environment variables as the deployment has them, and the keys
+    of its file; the connectors' extra configuration is found in the flags. Reads the environment of
+    this process as LMCache in the engine would. None where LMCache is not installed or has no such
+    loader.
     """
     try:
         from lmcache.v1.config import _CONFIG_DEFINITIONS, LMCacheEngineConfig
     except ImportError:
         return None
     known = list(_CONFIG_DEFINITIONS)
+    names, file = request["lmcache_keys"], request["lmcache_file"]
     renamed, accepted = _old_names()
-    connectors = list(_connectors(flags))
+    connectors = list(_connectors(request["flags"]))
     in_process = [extra for name, extra in connectors if name.startswith(_IN_PROCESS)]
     served = [extra for name, extra in connectors if name == _MP]
-    unknown = {
-        key: [renamed[key]] if key in renamed else _similar(key, known)
-        for key in names
-        if key == key.lower() and key not in known and key not in accepted
-    }
+    keys = [name for name in names if name == name.lower()]
     variables = [name for name in names if name != name.lower()]
+    unknown = unread_keys(keys, known, renamed, accepted)
     unknown |= unread_variables(variables, [*known, *accepted])
     for name in {PREFIX + old.upper() for old in renamed} & unknown.keys():
         unknown[name] = [PREFIX + renamed[name.removeprefix(PREFIX).lower()].upper()]
-    loaded, refusal = _load(LMCacheEngineConfig)
+    file_keys = [] if file is None else file["keys"]
+    with _file_in_place(file):
+        loaded, refusal = _load(LMCacheEngineConfig)
+    unreadable = _unreadable_variables(_CONFIG_DEFINITIONS, renamed, accepted)
     for extra in in_process:
-        unknown |= _apply(loaded, extra, known)
+        unread, dropped = _apply(loaded, extra, known)
+        unknown |= unread
+        unreadable += dropped
     for extra in served:
-        unknown |= unread_server_keys(extra)
+        unknown |= unread_server_keys(extra, known)
+    values = {} if loaded is None else _plain({k: getattr(loaded, k) for k in known})
+    server = request["lmcache_server"]
     return {
-        "values": {} if loaded is None else _plain({k: getattr(loaded, k) for k in known}),
+        "values": values,
+        "defaults": _plain(_defaults(_CONFIG_DEFINITIONS)),
+        "old_names": {old: renamed[old] for old in accepted},
         "unknown": unknown,
+        "unknown_in_file": unread_keys(file_keys, known, renamed, accepted),
+        "unreadable": unreadable,
         "refusal": refusal,
         "hashes_differ": loaded is not None and _hashes_differ(loaded.pre_caching_hash_algorithm),
-        "server_options": sorted(server_options()) if served else [],
+        "hash_loads": None if loaded is None else _loads(loaded.pre_caching_hash_algorithm),
+        "remotes": lmcache_remote.refusals(values) if in_process else {},
+        "server_options": sorted(server_options()) if served or server is not None else [],
+        "server_refusal": None if server is None else lmcache_server.refusal(server),
     }
+
+
+def unread_keys(
+    names: list[str], known: list[str], renamed: dict[str, str], accepted: set[str]
+) -> dict[str, list[str]]:
+    """Keys that LMCache does not have, each with similar ones, or with today's name of it."""
+    found = {}
+    for name in names:
+        if name in known or name in accepted or name == "ec" or name.startswith("ec_"):
+            continue  # an encoder cache has the same keys behind `ec_`
+        bare = name.lower()
+        while bare.startswith("lmcache_") and bare not in known:
+            bare = bare.removeprefix("lmcache_")
+        found[name] = [renamed[bare]] if bare in renamed else similar(bare, known)
+    return found
 
 
 def _old_names() -> tuple[dict[str, str], set[str]]:
@@ -79,18 +112,37 @@ def _old_names() -> tuple[dict[str, str], set[str]]:
     return dict(_CONFIG_ALIASES), {old for old in _CONFIG_ALIASES if old in _DEPRECATED_CONFIGS}
 
 
+@contextlib.contextmanager
+def _file_in_place(file: dict[str, Any] | None) -> Iterator[None]:
+    """A file that the deployment brings along, such as a ConfigMap's, for as long as it is read."""
+    if file is None or file["text"] is None or os.path.exists(file["path"]):  # noqa: PTH110
+        yield
+        return
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml", encoding="utf-8") as copy:
+        copy.write(file["text"])
+        copy.flush()
+        os.environ[_FILE] = copy.name
+        yield
+        os.environ[_FILE] = file["path"]
+
+
 def _load(loader: Any) -> tuple[Any, str | None]:
-    """The configuration from the environment, and why LMCache itself would refuse it."""
+    """The configuration from file and environment, and why LMCache itself would refuse it."""
+    function, file = _loading_function(), os.environ.get(_FILE)
     try:
-        if file := os.environ.get("LMCACHE_CONFIG_FILE"):
+        if file is not None:
             loaded = loader.from_file(file)
-            loaded.update_config_from_env()
+            if "update_config_from_env" in function:
+                loaded.update_config_from_env()
         else:
             loaded = loader.from_env()
-    except OSError:
-        return None, None  # the file may be where the server will run, and not here
+    except OSError as error:
+        # The file may be where the server will run, and not here.
+        return None, None if file else _words(error)
     except Exception as error:  # noqa: BLE001 - whatever LMCache raises is its answer
         return None, _words(error)
+    if ".validate()" not in function and file is None:
+        return loaded, None
     try:
         loaded.validate()
     except Exception as error:  # noqa: BLE001
@@ -99,14 +151,63 @@ def _load(loader: Any) -> tuple[Any, str | None]:
     return loaded, None
 
 
+def _loading_function() -> str:
+    """The source of the function by which vLLM's connector gets LMCache's settings."""
+    for path, text in sources():
+        if path.name == "utils.py" and path.parent.name == "vllm":
+            found = text.partition("def lmcache_get_")[2]
+            return found.partition("\ndef ")[0]
+    return ""
+
+
+def _unreadable_variables(
+    definitions: dict[str, Any], renamed: dict[str, str], accepted: set[str]
+) -> list[str]:
+    """Variables of this process whose text LMCache's own converters refuse."""
+    try:
+        from lmcache.v1.config import _parse_quoted_string as unquoted
+    except ImportError:
+        unquoted = str
+    found = []
+    for name in [*definitions, *sorted(accepted)]:
+        variable = PREFIX + name.upper()
+        convert = definitions[renamed.get(name, name)].get("env_converter")
+        if variable in os.environ and convert is not None:
+            # Whatever else a converter raises ends the loader too.
+            with contextlib.suppress(Exception):
+                found += [variable] if _refuses(convert, unquoted(os.environ[variable])) else []
+    return found
+
+
+def _refuses(convert: Any, value: str) -> bool:
+    try:
+        convert(value)
+    except ValueError:  # JSON's own error is one
+        return True
+    return False
+
+
 def _words(error: Exception) -> str:
     from .evidence import words
 
     return words(error)
 
 
+def _defaults(definitions: dict[str, Any]) -> dict[str, Any]:
+    """What the loader gives where nothing is set."""
+    found = {}
+    for name, definition in definitions.items():
+        value, convert = definition["default"], definition.get("env_converter")
+        if value is not None and convert is not None:
+            with contextlib.suppress(Exception):
+                value = convert(value)
+        found[name] = value
+    return found
+
+
 def _plain(values: dict[str, Any]) -> dict[str, Any]:
-    return json.loads(json.dumps(values, default=str))  # type: ignore[no-any-return]
+    text = json.dumps(values, default=str).replace("Infinity", '"inf"')
+    return json.loads(text)  # type: ignore[no-any-return]
 
 
 def _connectors(flags: list[dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -129,101 +230,51 @@ def _connectors(flags: list[dict[str, Any]]) -> Iterator[tuple[str, dict[str, An
         waiting += children if isinstance(children, list) else []
 
 
-def _apply(loaded: Any, extra: dict[str, Any], known: list[str]) -> dict[str, list[str]]:
-    """Put ``lmcache.*`` of a connector into the configuration; returns what nothing reads."""
-    unknown = {}
+def _apply(
+    loaded: Any, extra: dict[str, Any], known: list[str]
+) -> tuple[dict[str, list[str]], list[str]]:
+    """Put ``lmcache.*`` of a connector into the configuration.
+
+    Returns the keys that nothing reads, and those whose values LMCache does not take.
+    """
+    unknown: dict[str, list[str]] = {}
+    unreadable = []
+    put = _setter()
     for name, value in extra.items():
         key = name.removeprefix("lmcache.")
         if key == name:
             continue
         if key in known:
-            with contextlib.suppress(Exception):
-                from lmcache.v1.config_base import validate_and_set_config_value
-
-                validate_and_set_config_value(loaded, key, value)
-        elif name not in _source_names(r"lmcache\.[a-z0-9_.]+"):
-            unknown[name] = [f"lmcache.{similar}" for similar in _similar(key, known)]
-    return unknown
+            if put is not None and loaded is not None and not put(loaded, key, value):
+                unreadable.append(name)
+        elif key.startswith("mp.") or name not in source_names(r"lmcache\.[a-z0-9_.]+"):
+            unknown[name] = [f"lmcache.{near}" for near in similar(key, known)]
+    return unknown, unreadable
 
 
-def unread_variables(names: Iterable[str], known: list[str]) -> dict[str, list[str]]:
-    """Variables named like LMCache's that neither its loader nor its source knows."""
-    variables = {PREFIX + key.upper() for key in known}
-    found: dict[str, list[str]] = {}
-    for name in names:
-        if name in variables or name.startswith(PREFIX + "EC_"):
-            continue
-        in_source = _source_names(r"LMCACHE_[A-Z0-9_]+")
-        # A name that ends with an underscore is the start of other names.
-        starts = tuple(n for n in in_source if n.endswith("_") and n != PREFIX)
-        if name in in_source or (starts and name.startswith(starts)):
-            continue
-        meant = name
-        for wrong in _WRONG_PREFIXES:
-            meant = PREFIX + meant.removeprefix(wrong) if meant.startswith(wrong) else meant
-        bare = [known.removeprefix(PREFIX) for known in sorted(variables | in_source - {PREFIX})]
-        found[name] = [PREFIX + key for key in _similar(meant.removeprefix(PREFIX), bare)]
-    return found
+def _setter() -> Any:
+    """The function by which LMCache's connector puts one value into the configuration."""
+    for module, name in (
+        ("lmcache.v1.config_base", "validate_and_set_config_value"),
+        ("lmcache.v1.config", "_validate_and_set_config_value"),
+    ):
+        with contextlib.suppress(ImportError, AttributeError):
+            return getattr(__import__(module, fromlist=[name]), name)
+    return None
 
 
-def unread_server_keys(extra: dict[str, Any]) -> dict[str, list[str]]:
-    """``lmcache.mp.*`` keys that the connector's source does not have."""
-    names = _source_names(r"lmcache\.mp\.[a-z0-9_.]+")
-    if not names:
-        return {}
-    known = {name.rstrip(".") for name in names if not name.endswith("_")}
-    known |= _defaults_of_the_adapter()
-    starts = tuple(name for name in names if name.endswith("_"))
-    bare = sorted(name.removeprefix("lmcache.mp.") for name in known)
-    return {
-        key: [f"lmcache.mp.{near}" for near in _similar(key.removeprefix("lmcache.mp."), bare)]
-        for key in extra
-        if key.startswith("lmcache.mp.") and key not in known and not key.startswith(starts)
-    }
-
-
-def _defaults_of_the_adapter() -> set[str]:
-    text = "\n".join(t for p, t in _sources() if p.name == "vllm_multi_process_adapter.py")
-    body = re.search(r"^class ExtraConfigDefault\b.*?(?=^\S)", text, re.MULTILINE | re.DOTALL)
-    keys = re.findall(r"^    ([a-z_]+)\s*=", body[0], re.MULTILINE) if body else []
-    return {f"lmcache.mp.{key}" for key in keys}
-
-
-def server_options() -> set[str]:
-    """Long options of ``lmcache server``, and a few of its siblings, without dashes in front."""
-    found: set[str] = set()
-    for path, text in _sources():
-        if path.name == "config.py":
-            found |= set(re.findall(r'^\s+"--([a-z0-9-]+)",', text, re.MULTILINE))
-            found |= set(re.findall(r'add_argument\(\s*"--([a-z0-9-]+)"', text))
-    return found
-
-
-def _similar(name: str, known: Iterable[str]) -> list[str]:
-    return difflib.get_close_matches(name, known, n=3, cutoff=0.7)
-
-
-@functools.cache
-def _source_names(pattern: str) -> frozenset[str]:
-    return frozenset(
-        name for _path, text in _sources() for name in re.findall(rf"\b{pattern}", text)
-    )
-
-
-@functools.cache
-def _sources() -> tuple[tuple[Path, str], ...]:
-    """The Python source of LMCache and of vLLM's side of it."""
-    found: list[tuple[Path, str]] = []
-    for package, part, pattern in (("lmcache", "", "*.py"), ("vllm", _VLLM_PART, "lmcache*.py")):
-        spec = importlib.util.find_spec(package)
-        for root in (spec and spec.submodule_search_locations) or ():
-            paths = [*(Path(root) / part).rglob(pattern)]
-            if part:
-                paths += (Path(root) / part).glob("lmcache_integration/*.py")
-            for path in paths:
-                with contextlib.suppress(OSError, UnicodeDecodeError):
-                    found.append((path, path.read_text("utf-8")))
-    return tuple(found)
+def _loads(algorithm: str | None) -> bool | None:
+    """Whether vLLM has that hash algorithm; None where that cannot be asked."""
+    try:
+        from vllm.utils.hashing import get_hash_fn_by_name
+    except ImportError:
+        return None
+    name = "sha256_cbor" if algorithm == "sha256_cbor_64bit" else str(algorithm)
+    try:
+        get_hash_fn_by_name(name)
+    except (ImportError, ValueError):
+        return False
+    return True
 
 
 def _hashes_differ(algorithm: str | None) -> bool:
@@ -232,17 +283,16 @@ def _hashes_differ(algorithm: str | None) -> bool:
         return False  # forked processes share their parent's seed
     seed = os.environ.get("PYTHONHASHSEED", "")
     try:
-        from vllm.utils.hashing import get_hash_fn_by_name
         from vllm.v1.core import kv_cache_utils
     except ImportError:
         return False
-    name = "sha256_cbor" if algorithm == "sha256_cbor_64bit" else str(algorithm)
-    try:
-        get_hash_fn_by_name(name)
-    except (ImportError, ValueError):
+    loads = _loads(algorithm)
+    if loads is None:
+        return False
+    if not loads:
         # LMCache falls back to Python's own hash, which "random" and "" leave random.
         return seed in {"", "random"}
     if seed:
         return False
     fixed = hasattr(kv_cache_utils, "DEFAULT_NONE_HASH_SEED")
-    return not fixed or name.startswith("xxhash")
+    return not fixed or str(algorithm).startswith("xxhash")

@@ -132,7 +132,7 @@ def _boot(
     from . import lmcache_settings
 
     if lmcache_settings.concerns(request):
-        answer["lmcache"] = lmcache_settings.effective(request["lmcache_keys"], flags)
+        answer["lmcache"] = lmcache_settings.effective(request)
     answer["connectors"] = _registered()
     if answer["flag_problems"] or request["arguments_only"]:
         return

@@ -1,0 +1,62 @@
+"""LMCache's configuration file in, its settings with their places out."""
+
+import os
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+
+from hmactl.deployment.deployment import Deployment
+from hmactl.deployment.lmcache_file import LMCacheFile
+from hmactl.deployment.setting import ENVIRONMENT, Area, Origin, Setting
+from hmactl.sources.yaml_nodes import read_documents
+
+VARIABLE = "LMCACHE_CONFIG_FILE"
+MAX_BYTES = 1 << 20
+
+
+def lmcache_file(
+    deployment: Deployment, environment: Mapping[str, str], directory: Path
+) -> LMCacheFile | None:
+    """The file that the deployment's LMCACHE_CONFIG_FILE names; None where it names none.
+
+    ``environment`` is what the server inherits; a relative path is relative to ``directory``.
+    Never raises for what a path can name, and never waits for data.
+    """
+    if deployment.is_unknown(Area.ENV, VARIABLE):
+        return None
+    written = next((s for s in reversed(deployment.env) if s.name == VARIABLE), None)
+    if written is not None:
+        path, origin = str(written.value), written.origin
+    elif VARIABLE in environment:
+        path, origin = environment[VARIABLE], ENVIRONMENT
+    else:
+        return None
+    return read_lmcache_file(path, origin, _text(directory / path) if path else None)
+
+
+def read_lmcache_file(path: str, origin: Origin, text: str | None) -> LMCacheFile:
+    """That text as LMCache's configuration file; ``path`` is its name in findings."""
+    if text is None:
+        return LMCacheFile(path, origin, None)
+    documents = read_documents(path, text)
+    # What is wrong with it, LMCache's own loader says.
+    root = documents[0].root if documents else None
+    if root is None or not isinstance(root.value, dict):
+        return LMCacheFile(path, origin, text)
+    settings = tuple(
+        Setting(key, value, Origin(path, *root.key_position((key,))))
+        for key, value in root.value.items()
+    )
+    return LMCacheFile(path, origin, text, settings)
+
+
+def _text(path: Path) -> str | None:
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            return None
+        # Should a FIFO have taken the file's place by now, this does not wait for its writer.
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:  # noqa: PTH123
+            data = file.read(MAX_BYTES + 1)
+        return data.decode() if len(data) <= MAX_BYTES else None
+    except (OSError, ValueError):  # ValueError: a NUL in the path, or no text
+        return None
