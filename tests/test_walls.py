@@ -19,13 +19,13 @@ ALLOWED = {
     "engine": {"catalogue", "deployment"},
     "sources": {"deployment", "finding"},
     "facts": {"catalogue", "deployment", "engine"},
-    "verdict": {"deployment", "engine", "facts"},
+    "verdict": {"catalogue", "deployment", "engine", "facts"},
     "rules": {"catalogue", "deployment", "engine", "facts", "finding", "verdict"},
     "check": {
         *("catalogue", "deployment", "engine", "facts"),
         *("finding", "rules", "sources", "verdict"),
     },
-    "report": {"check", "deployment", "engine", "facts", "finding", "verdict"},
+    "report": {"account", "check", "deployment", "engine", "facts", "finding", "verdict"},
     "launch": {"deployment", "engine", "report"},
 }
 

@@ -195,6 +195,18 @@ def vllm_release(version: str) -> VllmRelease | None:
     return _vllm(around[0]) if around else None
 
 
+def releases_around(version: str) -> tuple[VllmRelease, ...]:
+    """The releases that answer for a version: itself, or its neighbours; none if it is older than
+    all that were read, or no version."""
+    around, _ = _around(version, [r.version for r in vllm_releases()], "vLLM")
+    return tuple(map(_vllm, around))
+
+
+def same_release(version: str, other: str) -> bool:
+    """Whether two versions are the same release, whatever their builds (`0.32.0+cu129`)."""
+    return Version(version).public == Version(other).public
+
+
 def lmcache_release(version: str) -> LmcacheRelease | None:
     """The release that answers for a version: itself, or the nearest older one that was read."""
     versions = [r.version for r in lmcache_releases()]
