@@ -16,18 +16,19 @@ import types
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-# What vLLM's CUDA wheels require and its other wheels do not (metadata of 0.32). The kernels of
-# FlashInfer are a package of their own, or are compiled where the server runs.
+# What vLLM's CUDA wheels require and its other wheels do not (metadata of 0.32).
 _REQUIRED = (
     "cudnn",
     "cutlass",
     "flashinfer",
-    "flashinfer_cubin",
     "humming",
     "quack",
     "tilelang",
     "tokenspeed_mla",
 )
+# Belongs to an absent FlashInfer only: one that is installed may do without its ready kernels (0.33
+# requires no more), and then vLLM decides by what is there whether it uses FlashInfer.
+_FLASHINFER_KERNELS = "flashinfer_cubin"
 # What only CUDA wheels bundle; a version that has no such module never asks for it.
 _BUNDLED = (
     "vllm._deepselect_C",
@@ -45,6 +46,8 @@ _NEED_A_DRIVER = ("vllm.third_party.deep_gemm",)
 def stand_in() -> list[str]:
     """Put stand-ins in place; returns the names of the packages that are not installed."""
     absent = [name for name in _REQUIRED if importlib.util.find_spec(name) is None]
+    if "flashinfer" in absent and importlib.util.find_spec(_FLASHINFER_KERNELS) is None:
+        absent.append(_FLASHINFER_KERNELS)
     sys.meta_path.append(_Finder(frozenset((*absent, *_BUNDLED))))
     return absent
 
@@ -99,14 +102,25 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def exec_module(self, module: types.ModuleType) -> None:
         module.__file__ = f"<stand-in for {module.__name__}>"
-        if module.__name__ == "flashinfer.mla":
-            vars(module)["BatchMLAPagedAttentionWrapper"] = _PagedMla
+        vars(module).update(_ANSWERING.get(module.__name__, {}))
 
 
 class _PagedMla:
     """vLLM looks at this signature to tell FlashInfer 0.6.18 or newer, which 0.32 requires."""
 
     def run(self, *_args: Any, ckv_scale_arr: Any = None, **_kwargs: Any) -> None: ...
+
+
+def _no_bytes(*_args: Any, **_kwargs: Any) -> int:
+    """0.33 allocates a counter of this size for each attention layer; no cache lies in it."""
+    return 0
+
+
+# What the engine takes an answer from, instead of only holding it.
+_ANSWERING: dict[str, dict[str, Any]] = {
+    "flashinfer.mla": {"BatchMLAPagedAttentionWrapper": _PagedMla},
+    "flashinfer.utils": {"get_trtllm_gen_multi_ctas_kv_counter_bytes": _no_bytes},
+}
 
 
 class _Module(types.ModuleType):
