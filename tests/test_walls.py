@@ -19,6 +19,7 @@ ALLOWED = {
     "engine": {"catalogue", "deployment"},
     "sources": {"deployment", "finding"},
     "facts": {"catalogue", "deployment", "engine"},
+    "account": {"deployment", "engine", "facts"},
     "verdict": {"catalogue", "deployment", "engine", "facts"},
     "rules": {"catalogue", "deployment", "engine", "facts", "finding", "verdict"},
     "check": {

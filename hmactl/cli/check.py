@@ -23,7 +23,19 @@ _FORMATS = ("text", "json")
     show_default=True,
     help="Exit with status 1 for findings of this severity or worse.",
 )
-def command(profiles: tuple[str, ...], form: str, fail_on: str, color: str, **asking: Any) -> None:
+@click.option(
+    "--explain-memory",
+    is_flag=True,
+    help="Show the arithmetic behind GPU, LMCache, host and disk memory, step by step.",
+)
+def command(
+    profiles: tuple[str, ...],
+    form: str,
+    fail_on: str,
+    color: str,
+    explain_memory: bool,
+    **asking: Any,
+) -> None:
     """Say whether a deployment will come up, and what it costs if HMA is off.
 
     Asks the installed vLLM itself: its own start-up as far as the KV cache plan, without a GPU and
@@ -43,7 +55,8 @@ def command(profiles: tuple[str, ...], form: str, fail_on: str, color: str, **as
     if form == "json":
         click.echo(render_json(report))
     else:
-        click.echo(render_text(report, styler(color), verbose=how.verbose))
+        style, verbose = styler(color), how.verbose
+        click.echo(render_text(report, style, verbose=verbose, explain_memory=explain_memory))
     threshold = Severity(fail_on).rank
     worst = min((f.severity.rank for one in checked for f in one.findings), default=99)
     if any(one.failure is not None for one in checked):

@@ -68,7 +68,10 @@ class Hma(_Frozen):
 
 
 class EngineConfig(_Frozen):
-    """The effective values that the plan and its memory depend on, after the engine's defaults."""
+    """The effective values that the plan and its memory depend on, after the engine's defaults.
+
+    ``graph_memory_reserved``: the memory of CUDA graphs is taken off the KV cache's.
+    """
 
     architectures: tuple[str, ...]
     block_size: int | None
@@ -92,6 +95,7 @@ class EngineConfig(_Frozen):
     quantization: str | None
     tensor_parallel_size: int
     vocab_size: int
+    graph_memory_reserved: bool | None = None
 
 
 class ConnectorAnswer(_Frozen):
@@ -212,6 +216,21 @@ class LMCacheSettings(_Frozen):
     server_refusal: str | None = None
 
 
+class LMCacheChunk(_Frozen):
+    """What LMCache in the vLLM process stores of a chunk of ``tokens``, by its own metadata.
+
+    ``bytes_per_stage`` are those of one worker of each pipeline stage. ``storing_ranks`` are the
+    workers that allocate memory for it; None: this LMCache does it in a way that is not known.
+    ``takes_what_is_free``: where the host has less than was asked for, LMCache takes that.
+    """
+
+    tokens: int
+    bytes_per_stage: tuple[int, ...]
+    mla: bool
+    storing_ranks: tuple[int, ...] | None
+    takes_what_is_free: bool = False
+
+
 class LogLine(_Frozen):
     """A warning or error that the engine logged."""
 
@@ -244,3 +263,4 @@ class Answer(_Frozen):
     attention_backends: tuple[str, ...] = ()
     plan: Plans | None = None
     lmcache: LMCacheSettings | None = None
+    lmcache_chunk: LMCacheChunk | None = None

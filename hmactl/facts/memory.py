@@ -11,6 +11,8 @@ from hmactl.engine.answer import EngineConfig
 # Memory that CUDA and its libraries take outside of PyTorch before anything runs.
 _NON_TORCH = 0.13 * 2**30
 _NON_TORCH_PARALLEL = 0.55 * 2**30
+# What a vLLM that reserves memory for CUDA graphs takes for them, at most.
+_GRAPHS = 0.95 * 2**30
 # While a batch is profiled: logits, their float32 copy, and what the sampler sorts.
 _BYTES_PER_LOGIT = 32
 _ACTIVATION_BYTES = 2
@@ -28,9 +30,10 @@ class KvMemory:
     """KV cache memory per rank in bytes.
 
     An estimate is a range: ``bytes_per_rank`` is what would be left if the engine's activations
-    took nothing, and they may take up to about ``activations``. ``total`` is the memory of which
-    gpu_memory_utilization is a share, and ``besides`` all that the largest rank needs of it
-    besides KV cache. Given memory is exact: no activations, and no total.
+    took nothing, and they may take up to about ``activations``, with what is reserved for CUDA
+    ``graphs``. ``total`` is the memory of which gpu_memory_utilization is a share, ``non_torch``
+    what CUDA takes of it for itself, and ``besides`` all that the largest rank needs of it besides
+    KV cache. Given memory is exact: no activations, and no total.
     """
 
     bytes_per_rank: tuple[int, ...]
@@ -38,6 +41,8 @@ class KvMemory:
     activations: int = 0
     total: int | None = None
     besides: int = 0
+    non_torch: int = 0
+    graphs: int = 0
 
     @property
     def smallest(self) -> int:
@@ -69,13 +74,17 @@ def kv_memory(
     budget = config.gpu_memory_utilization * total
     parallel = config.tensor_parallel_size * config.pipeline_parallel_size > 1
     non_torch = _NON_TORCH_PARALLEL if parallel else _NON_TORCH
-    activations = _activations(config)
+    # A plain CPU has no graphs; where it is not known, nothing is said to be reserved.
+    graphs = _GRAPHS if gpu is not None and config.graph_memory_reserved else 0
+    activations = _activations(config) + graphs
     return KvMemory(
         tuple(max(0, int(budget - weight - non_torch)) for weight in weights),
         MemoryOrigin.ESTIMATED,
         int(activations),
         total,
         int(max(weights) + non_torch + activations),
+        int(non_torch),
+        int(graphs),
     )
 
 

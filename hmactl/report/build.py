@@ -1,7 +1,10 @@
 """From checked deployments to the report that every renderer prints."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 
+from hmactl.account.after_start import to_verify
+from hmactl.account.memory import account
 from hmactl.check import Checked
 from hmactl.deployment.policy import HmaPolicy
 from hmactl.engine.answer import ConnectorAnswer, Plan
@@ -12,14 +15,18 @@ from hmactl.report.model import (
     DeploymentReport,
     EngineReport,
     FindingReport,
+    MemoryLine,
+    MemorySection,
     ModelReport,
     PlanReport,
     PlanSide,
     Report,
     Summary,
+    ToVerify,
     VerdictReport,
 )
 from hmactl.report.redact import redact
+from hmactl.verdict.verdict import HMA_OFF
 
 
 def build_report(checked: Sequence[Checked]) -> Report:
@@ -60,6 +67,8 @@ def _deployment(one: Checked) -> DeploymentReport:
             reason=redact(one.verdict.reason),
         ),
         plan=_plan(facts),
+        memory=_memory(one),
+        to_verify=_to_verify(one),
         findings=tuple(map(_finding, one.findings)),
         engine_warnings=() if answer is None else answer.warnings,
         missing=missing,
@@ -114,6 +123,26 @@ def _side(plan: Plan) -> PlanSide:
         groups=plan.groups,
         error=None if plan.error is None else plan.error.message.strip() or plan.error.type,
     )
+
+
+def _memory(one: Checked) -> tuple[MemorySection, ...]:
+    if one.facts is None:
+        return ()
+    return tuple(
+        MemorySection(
+            title=section.title,
+            lines=tuple(MemoryLine(**asdict(line)) for line in section.lines),
+            notes=tuple(map(redact, section.notes)),
+        )
+        for section in account(one.facts, hma_on=one.verdict.flag != HMA_OFF)
+    )
+
+
+def _to_verify(one: Checked) -> tuple[ToVerify, ...]:
+    if one.facts is None or one.verdict.flag is None:
+        return ()
+    checks = to_verify(one.facts, hma_on=one.verdict.flag != HMA_OFF)
+    return tuple(ToVerify(**asdict(check)) for check in checks)
 
 
 def _finding(finding: Finding) -> FindingReport:

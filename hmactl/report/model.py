@@ -4,6 +4,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from hmactl.account.after_start import Evidence
+from hmactl.account.line import Unit
 from hmactl.deployment.policy import HmaPolicy
 from hmactl.engine.answer import EngineConfig, Group, LayerKind, LogLine
 from hmactl.engine.model_config import ModelOrigin
@@ -99,6 +101,38 @@ class PlanReport(_Frozen):
     hma_off: PlanSide
 
 
+class MemoryLine(_Frozen):
+    """One figure in ``unit``, and the words and arithmetic behind it.
+
+    ``low`` is the lower end of a range. What is no estimate is exact.
+    """
+
+    name: str
+    value: float
+    low: float | None
+    unit: Unit
+    estimate: bool
+    how: str
+
+
+class MemorySection(_Frozen):
+    """Figures about one place, and what else is true of it."""
+
+    title: str
+    lines: tuple[MemoryLine, ...]
+    notes: tuple[str, ...]
+
+
+class ToVerify(_Frozen):
+    """What only a running server can show. ``name``: a metric, or what a log line has in it."""
+
+    id: str
+    what: str
+    evidence: Evidence
+    name: str
+    expected: str
+
+
 class FindingReport(_Frozen):
     """A finding; ``line`` and ``column`` are 1-based, null where the origin is no file."""
 
@@ -125,6 +159,8 @@ class DeploymentReport(_Frozen):
     connector: ConnectorReport | None
     verdict: VerdictReport
     plan: PlanReport | None
+    memory: tuple[MemorySection, ...]
+    to_verify: tuple[ToVerify, ...]
     findings: tuple[FindingReport, ...]
     engine_warnings: tuple[LogLine, ...]
     missing: tuple[str, ...]

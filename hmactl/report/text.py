@@ -9,6 +9,7 @@ from hmactl.engine.answer import Group, LayerKind
 from hmactl.engine.model_config import ModelOrigin
 from hmactl.facts.memory import MemoryOrigin
 from hmactl.finding import Severity
+from hmactl.report.memory_text import render_memory, render_to_verify
 from hmactl.report.model import (
     ConnectorReport,
     DeploymentReport,
@@ -39,12 +40,22 @@ def plain(text: str, _style: str) -> str:
     return text
 
 
-def render_text(report: Report, style: Style = plain, *, verbose: bool = False) -> str:
+def render_text(
+    report: Report,
+    style: Style = plain,
+    *,
+    verbose: bool = False,
+    explain_memory: bool = False,
+) -> str:
     """Every deployment in turn, then the count of findings. Ends without a newline.
 
-    ``verbose`` adds the engine's own warnings and the file of the connector.
+    ``verbose`` adds the engine's own warnings and the file of the connector, ``explain_memory``
+    the arithmetic behind its memory.
     """
-    parts = ["\n".join(_deployment(one, style, verbose=verbose)) for one in report.deployments]
+    parts = [
+        "\n".join(_deployment(one, style, verbose=verbose, explain_memory=explain_memory))
+        for one in report.deployments
+    ]
     return "\n\n".join([*parts, _summary(report)])
 
 
@@ -62,7 +73,9 @@ def render_findings(findings: Iterable[FindingReport], style: Style = plain) -> 
             yield f"    {style('fix:', 'bold')} {finding.fix}"
 
 
-def _deployment(one: DeploymentReport, style: Style, *, verbose: bool) -> Iterator[str]:
+def _deployment(
+    one: DeploymentReport, style: Style, *, verbose: bool, explain_memory: bool
+) -> Iterator[str]:
     yield style(one.name, "bold") + ("" if one.source == one.name else f"  ({one.source})")
     if one.model is not None:
         yield _line("model", _model(one))
@@ -72,6 +85,8 @@ def _deployment(one: DeploymentReport, style: Style, *, verbose: bool) -> Iterat
         yield from _connector(one.connector, verbose=verbose)
     if one.plan is not None:
         yield from _plan(one.plan, one)
+    if explain_memory:
+        yield from render_memory(one.memory)
     words, colour = _DECISIONS[one.verdict.decision]
     flag = f" ({one.verdict.flag})" if one.verdict.flag else ""
     yield ""
@@ -91,6 +106,7 @@ def _deployment(one: DeploymentReport, style: Style, *, verbose: bool) -> Iterat
     if one.findings:
         yield ""
         yield from render_findings(one.findings, style)
+    yield from render_to_verify(one.to_verify)
 
 
 def _line(label: str, text: str) -> str:
@@ -138,8 +154,10 @@ def _plan(plan: PlanReport, one: DeploymentReport) -> Iterator[str]:
     yield _line("weights", ", ".join(map(format_gib, plan.weights_bytes_per_rank)) + per)
     memory = f"{format_gib(plan.kv_cache_memory_bytes)}{per}"
     if plan.memory_origin is MemoryOrigin.ESTIMATED:
+        reserved = one.config is not None and one.config.graph_memory_reserved
+        before = "activations and CUDA graphs" if reserved else "activations"
         memory = (
-            f"about {memory}: an estimate before activations, which may take up to "
+            f"about {memory}: an estimate before {before}, which may take up to "
             f"{format_gib(plan.activation_allowance_bytes)}"
         )
     yield _line("KV memory", memory)

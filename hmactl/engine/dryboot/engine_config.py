@@ -86,7 +86,7 @@ def summary(config: Any) -> dict[str, Any]:
         "experts_per_token": getattr(text_config, "num_experts_per_tok", None),
         "gpu_memory_utilization": cache.gpu_memory_utilization,
         "hidden_size": getattr(text_config, "hidden_size", None),
-        "intermediate_size": _largest(getattr(text_config, "intermediate_size", None)),
+        "intermediate_size": _intermediate_size(text_config),
         "kv_cache_memory_bytes": getattr(cache, "kv_cache_memory_bytes", None),
         "mamba_cache_mode": getattr(cache, "mamba_cache_mode", None),
         "max_model_len": model.max_model_len,
@@ -98,9 +98,21 @@ def summary(config: Any) -> dict[str, Any]:
         "quantization": None if model.quantization is None else str(model.quantization),
         "tensor_parallel_size": parallel.tensor_parallel_size,
         "vocab_size": model.get_vocab_size(),
+        "graph_memory_reserved": _graph_memory_reserved(config),
     }
 
 
-def _largest(size: Any) -> Any:
-    # Some models say it for each layer.
-    return max(size) if isinstance(size, list | tuple) else size
+def _graph_memory_reserved(config: Any) -> bool:
+    """Whether this vLLM takes the memory of CUDA graphs off the KV cache's."""
+    import vllm.envs as envs
+
+    compilation = config.compilation_config
+    mode = getattr(getattr(compilation, "cudagraph_mode", None), "name", "NONE")
+    return mode != "NONE" and bool(getattr(envs, "VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS", False))
+
+
+def _intermediate_size(text_config: Any) -> Any:
+    """Of the widest layer: some models say it for each, and some only for their experts."""
+    size = getattr(text_config, "intermediate_size", None)
+    size = max(size) if isinstance(size, list | tuple) else size
+    return getattr(text_config, "moe_intermediate_size", None) if size is None else size

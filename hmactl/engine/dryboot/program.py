@@ -129,7 +129,7 @@ def _boot(
     parser, serve = parsers
     flags = request["flags"]
     answer["flag_problems"] = parsing.problems(parser, serve, request["model"], flags)
-    from . import lmcache_settings
+    from . import lmcache_chunk, lmcache_settings
 
     if lmcache_settings.concerns(request):
         answer["lmcache"] = lmcache_settings.effective(request)
@@ -165,6 +165,8 @@ def _boot(
     channel.stage("model")
     with _own_code(trusts_code, read_as_data=bool(answer["missing"])):
         ranks = _build(config, arguments, answer)
+    if answer.get("lmcache") and lmcache_chunk.concerns(answer.get("connector")):
+        answer["lmcache_chunk"] = lmcache_chunk.describe(config, answer["lmcache"]["values"])
 
     channel.stage("plan")
     facts = {name: answer[name] for name in ("error", "versions", "config", "weights")}

@@ -1,0 +1,1 @@
+"""The arithmetic behind a deployment's memory, step by step."""
