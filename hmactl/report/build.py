@@ -10,6 +10,7 @@ from hmactl.deployment.policy import HmaPolicy
 from hmactl.engine.answer import ConnectorAnswer, Plan
 from hmactl.facts.facts import Facts
 from hmactl.finding import Finding, Severity
+from hmactl.report.lmcache import lmcache_report
 from hmactl.report.model import (
     ConnectorReport,
     DeploymentReport,
@@ -69,6 +70,7 @@ def _deployment(one: Checked) -> DeploymentReport:
         plan=_plan(facts),
         memory=_memory(one),
         to_verify=_to_verify(one),
+        lmcache=lmcache_report(facts),
         findings=tuple(map(_finding, one.findings)),
         engine_warnings=() if answer is None else answer.warnings,
         missing=missing,

@@ -133,6 +133,43 @@ class ToVerify(_Frozen):
     expected: str
 
 
+class LMCachePlace(_Frozen):
+    """Where a setting was written, and how: ``name`` is the key, the variable, or `lmcache.` and
+    the key in a connector's extra config. ``line`` and ``column`` are null where it is no file."""
+
+    name: str
+    value: str
+    path: str
+    line: int | None
+    column: int | None
+
+
+class LMCacheSettingReport(_Frozen):
+    """A value that LMCache will have, as JSON. ``written`` null: another setting changed it.
+
+    ``overrode`` are the places that this one replaces, the nearest first.
+    """
+
+    key: str
+    value: str
+    default: str
+    written: LMCachePlace | None
+    overrode: tuple[LMCachePlace, ...]
+
+
+class LMCacheReport(_Frozen):
+    """LMCache inside the vLLM process: its values that are written somewhere or not its default.
+
+    ``file`` is what LMCACHE_CONFIG_FILE names, ``file_read`` whether it is here. ``warnings`` are
+    LMCache's own.
+    """
+
+    file: str | None
+    file_read: bool
+    settings: tuple[LMCacheSettingReport, ...]
+    warnings: tuple[LogLine, ...]
+
+
 class FindingReport(_Frozen):
     """A finding; ``line`` and ``column`` are 1-based, null where the origin is no file."""
 
@@ -161,6 +198,7 @@ class DeploymentReport(_Frozen):
     plan: PlanReport | None
     memory: tuple[MemorySection, ...]
     to_verify: tuple[ToVerify, ...]
+    lmcache: LMCacheReport | None
     findings: tuple[FindingReport, ...]
     engine_warnings: tuple[LogLine, ...]
     missing: tuple[str, ...]

@@ -10,6 +10,7 @@ from hmactl.engine.model_config import ModelOrigin
 from hmactl.facts.memory import MemoryOrigin
 from hmactl.finding import Severity
 from hmactl.report.memory_text import render_memory, render_to_verify
+from hmactl.report.lmcache import lmcache_lines
 from hmactl.report.model import (
     ConnectorReport,
     DeploymentReport,
@@ -87,6 +88,8 @@ def _deployment(
         yield from _plan(one.plan, one)
     if explain_memory:
         yield from render_memory(one.memory)
+    if one.lmcache is not None:
+        yield from lmcache_lines(one.lmcache)
     words, colour = _DECISIONS[one.verdict.decision]
     flag = f" ({one.verdict.flag})" if one.verdict.flag else ""
     yield ""
