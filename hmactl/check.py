@@ -34,15 +34,15 @@ class Options:
     """What the caller wants of a check.
 
     ``gpu`` and ``kv_cache_memory`` (bytes per GPU) win over the profile's target; where neither
-    names a GPU it is this machine's, ``local_gpu``. ``extra`` are further ``vllm serve`` arguments.
-    ``environment`` is the caller's, which the engine inherits;
-    relative model paths are relative to ``directory``. ``host_memory`` is this machine's, in bytes.
+    names a GPU it is this machine's, which ``local_gpu`` asks for. ``extra`` are further
+    ``vllm serve`` arguments. ``environment`` is the caller's, which the engine inherits; relative
+    model paths are relative to ``directory``. ``host_memory`` is this machine's, in bytes.
     """
 
     environment: Mapping[str, str]
     directory: Path
     gpu: str | None = None
-    local_gpu: str | None = None
+    local_gpu: Callable[[], Gpu | None] = lambda: None
     kv_cache_memory: int | None = None
     offline: bool = False
     extra: tuple[str, ...] = ()
@@ -80,7 +80,7 @@ def check_document(document: Document, session: Session | None, options: Options
         return _unknown(document, "there is no engine to ask", failed=True)
     deployment = document.deployment
     try:
-        gpu = find_gpu(_gpu_name(deployment, options))
+        gpu = _gpu(deployment, options)
     except UnknownGpuError as error:
         origin = COMMAND_LINE if options.gpu else deployment.target.gpu_origin
         return _unknown(document, str(error), finding=eng003_unknown_gpu.finding(error, origin))
@@ -110,8 +110,10 @@ def _names(deployment: Deployment, model: str | None) -> Origin:
     return next((setting.origin for setting in settings), deployment.model.origin)
 
 
-def _gpu_name(deployment: Deployment, options: Options) -> str:
-    return options.gpu or deployment.target.gpu or options.local_gpu or DEFAULT_GPU
+def _gpu(deployment: Deployment, options: Options) -> Gpu | None:
+    named = options.gpu or deployment.target.gpu
+    local = options.local_gpu() if named is None else None
+    return find_gpu(named or DEFAULT_GPU) if local is None else local
 
 
 def _ask(

@@ -40,7 +40,8 @@ class Gpu:
 
     ``memory`` is NVML's total; ``usable_memory`` is what CUDA reports as total, of which
     gpu_memory_utilization is a share. With ``shared_name`` the driver gives ``name`` to cards with
-    less memory as well, so the name does not find this one.
+    less memory as well, so the name does not find this one. ``of_this_machine``: not of the
+    catalogue, but what the driver here said.
     """
 
     id: str
@@ -53,6 +54,7 @@ class Gpu:
     aliases: tuple[str, ...]
     source: str
     shared_name: bool = False
+    of_this_machine: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:

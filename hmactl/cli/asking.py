@@ -69,7 +69,7 @@ class Asking:
                 environment=dict(os.environ),
                 directory=Path.cwd(),
                 gpu=self.gpu,
-                local_gpu=local_gpu(),
+                local_gpu=local_gpu,
                 kv_cache_memory=self.kv_cache_memory,
                 offline=self.offline,
                 extra=extra,

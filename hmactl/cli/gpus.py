@@ -15,6 +15,7 @@ _HEADER = ("ID", "DRIVER'S NAME", "CAPABILITY", "MEMORY GiB", "USABLE GiB", "SMs
 _TEXT_COLUMNS = 2
 _WIDTH = 100
 _DETAILS = ("aliases", "source")
+_NOT_LISTED = ("of_this_machine",)
 
 
 @click.command(name="gpus")
@@ -46,7 +47,8 @@ def command(form: str, verbose: bool) -> None:
 
 
 def _as_json(gpu: "Gpu", *, verbose: bool) -> dict[str, Any]:
-    return {k: v for k, v in asdict(gpu).items() if verbose or k not in _DETAILS}
+    hidden = _NOT_LISTED if verbose else (*_NOT_LISTED, *_DETAILS)
+    return {k: v for k, v in asdict(gpu).items() if k not in hidden}
 
 
 def _table(gpus: Sequence["Gpu"], *, verbose: bool) -> Iterator[str]:

@@ -92,6 +92,7 @@ def _engine(facts: Facts | None) -> EngineReport | None:
         **facts.answer.versions.model_dump(),
         origin="dry-boot",
         gpu="cpu" if facts.gpu is None else facts.gpu.name,
+        gpu_of_this_machine=facts.gpu is not None and facts.gpu.of_this_machine,
         stand_ins=facts.answer.stand_ins,
     )
 

@@ -19,7 +19,10 @@ class _Frozen(BaseModel):
 
 
 class EngineReport(_Frozen):
-    """The engine that answered. ``gpu`` is the name as its driver reports it, or "cpu"."""
+    """The engine that answered. ``gpu`` is the name as its driver reports it, or "cpu".
+
+    ``gpu_of_this_machine``: its driver was asked for its figures; else they are the catalogue's.
+    """
 
     vllm: str
     lmcache: str | None
@@ -30,6 +33,7 @@ class EngineReport(_Frozen):
     vllm_path: str
     origin: Literal["dry-boot", "catalogue"]
     gpu: str
+    gpu_of_this_machine: bool = False
     stand_ins: tuple[str, ...] = Field(
         description="compiled extensions that this build lacks and that were stood in for"
     )

@@ -135,7 +135,12 @@ def _engine(one: DeploymentReport) -> str:
     if engine is None:
         return "none"
     lmcache = f"LMCache {engine.lmcache}" if engine.lmcache else "no LMCache"
-    on = "plain CPU platform" if engine.gpu == "cpu" else f"virtual {engine.gpu}"
+    if engine.gpu == "cpu":
+        on = "plain CPU platform"
+    elif engine.gpu_of_this_machine:
+        on = f"{engine.gpu}, as this machine's driver describes it"
+    else:
+        on = f"virtual {engine.gpu}"
     return f"vLLM {engine.vllm}, {lmcache}, torch {engine.torch}, Python {engine.python}; {on}"
 
 

@@ -3,7 +3,7 @@
 from hmactl.rules.case import Rule
 from hmactl.rules.cli import cli001_unknown_flag, cli002_bad_value
 from hmactl.rules.con import con001_unknown, con002_does_not_load, con003_no_children
-from hmactl.rules.eng import eng001_refused
+from hmactl.rules.eng import eng001_refused, eng004_other_gpu
 from hmactl.rules.hma import (
     hma001_disabled,
     hma002_cannot_unify,
@@ -46,6 +46,7 @@ RULES: tuple[Rule, ...] = (
     con002_does_not_load,
     con003_no_children,
     eng001_refused,
+    eng004_other_gpu,
     hma001_disabled,
     hma002_cannot_unify,
     hma003_keep_impossible,

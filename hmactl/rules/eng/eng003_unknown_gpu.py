@@ -1,6 +1,7 @@
 """The GPU is not in the catalogue.
 
-What: `target.gpu` or `--gpu` names a GPU whose properties hmactl does not know.
+What: `target.gpu` or `--gpu` names a GPU whose properties hmactl does not know, or this machine has
+one and its driver cannot be asked.
 
 Why: the engine chooses block sizes, attention backends and batch sizes by the GPU; hmactl does not
 guess them.
@@ -26,6 +27,6 @@ def finding(error: Exception, origin: Origin) -> Finding:
         SEVERITY,
         str(error),
         "the deployment cannot be planned",
-        "name a GPU of the catalogue",
+        "name a GPU that `hmactl gpus` lists, or `cpu` for what does not depend on the GPU",
         origin,
     )
