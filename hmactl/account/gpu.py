@@ -8,7 +8,7 @@ from hmactl.account.line import Line, Section, Unit
 from hmactl.deployment.deployment import Deployment
 from hmactl.engine.answer import EngineConfig, Group, Plan
 from hmactl.facts.facts import Facts
-from hmactl.facts.memory import KvMemory, MemoryOrigin
+from hmactl.facts.memory import KvMemory, MemoryOrigin, block_bytes
 
 _WINDOWS = ("sliding_window", "attention_chunk_size")
 
@@ -101,7 +101,7 @@ def _plan(hma: str, plan: Plan, facts: Facts) -> Section:
         how = "as `num-gpu-blocks-override` says" if overridden else "KV cache / bytes of a block"
         lines.append(Line("blocks", plan.num_blocks, Unit.BLOCKS, how, estimate=not exact_blocks))
     if plan.num_blocks is not None and overridden and plan.groups:
-        block = max(map(_block_bytes, plan.groups))
+        block = max(map(block_bytes, plan.groups))
         how = f"{plan.num_blocks:,} blocks x {block:,} B, whatever memory there is"
         lines.append(Line("KV cache", plan.num_blocks * block, Unit.BYTES, how))
     if plan.capacity is not None:
@@ -122,22 +122,17 @@ def _groups(groups: Sequence[Group]) -> Iterator[Line]:
         yield line if count == 1 else replace(line, name=f"each of {count} groups")
 
 
-def _block_bytes(group: Group) -> int:
-    """Of all layers of the group: the engine's own sum where they differ among themselves."""
-    return group.page_size_bytes * (1 if group.spec == "UniformTypeKVCacheSpecs" else group.layers)
-
-
 def _group(group: Group) -> Line:
     kind = group.spec.removesuffix("Spec")
     what = f"{group.layers} {kind} layers"
     if group.spec == "MambaSpec":
         how = f"{what} x {group.page_size_bytes:,} B, a state whatever the number of tokens"
-        return Line("group", _block_bytes(group), Unit.BYTES, how)
+        return Line("group", block_bytes(group), Unit.BYTES, how)
     extra = group.model_extra or {}
     # With HMA off a layer may know its window all the same, and keeps everything.
     windows = group.spec.startswith(("Sliding", "Chunked"))
     window = next((extra[name] for name in _WINDOWS if windows and extra.get(name)), None)
     until = f", only of the last {window:,} tokens" if isinstance(window, int) else ""
-    pages = f"{_block_bytes(group) // group.layers:,} B / {group.block_size} tokens"
-    per_token = _block_bytes(group) / group.block_size
+    pages = f"{block_bytes(group) // group.layers:,} B / {group.block_size} tokens"
+    per_token = block_bytes(group) / group.block_size
     return Line("group", per_token, Unit.RATE, f"{what} x {pages}{until}")

@@ -74,7 +74,7 @@ def _pinning(facts: Facts) -> Iterator[Line]:
 
 def disk_section(facts: Facts) -> Section | None:
     """What LMCache in the workers of one host may write; None where it has no disk."""
-    needed = disk_needed(facts)
+    needed = lmcache_memory.disk_needed(facts)
     if needed is None:
         return None
     each, workers = needed
@@ -87,25 +87,13 @@ def disk_section(facts: Facts) -> Section | None:
     return Section("LMCache's disk", tuple(lines), (note,))
 
 
-def disk_needed(facts: Facts) -> tuple[int, int] | None:
-    """Bytes of each worker, and how many workers of a host write; None without a disk."""
-    settings = lmcache_memory.in_process(facts)
-    if settings is None or not settings.values.get("local_disk"):
-        return None
-    size = lmcache_memory.number(settings.values.get("max_local_disk_size"))
-    if size is None or size <= 0:
-        return None
-    memory = lmcache_memory.host_memory(facts)
-    return None if memory is None else (int(size * _GIB), len(memory.sizes))
-
-
 def restart_section(facts: Facts) -> Section | None:
     """What of the KV cache is still there after a restart; None without LMCache."""
     notes = []
     settings = lmcache_memory.in_process(facts)
     if settings is not None:
         notes.append("LMCache's host memory is gone when vLLM ends")
-        if disk_needed(facts) is not None:
+        if lmcache_memory.disk_needed(facts) is not None:
             notes.append(
                 "what LMCache wrote to `local_disk` is not found again: its index is in memory"
             )

@@ -174,6 +174,18 @@ def _extra(settings: LMCacheSettings) -> dict[str, Json]:
     return extra if isinstance(extra, dict) else {}
 
 
+def disk_needed(facts: Facts) -> tuple[int, int] | None:
+    """Bytes of each worker, and how many workers of a host write; None without a disk."""
+    settings = in_process(facts)
+    if settings is None or not settings.values.get("local_disk"):
+        return None
+    size = number(settings.values.get("max_local_disk_size"))
+    if size is None or size <= 0:
+        return None
+    memory = host_memory(facts)
+    return None if memory is None else (int(size * _GIB), len(memory.sizes))
+
+
 def ranks_on_one_host(facts: Facts) -> int:
     """How many workers of one engine certainly share a host.
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from hmactl.catalogue.gpus import Gpu
-from hmactl.engine.answer import EngineConfig
+from hmactl.engine.answer import EngineConfig, Group
 
 # docs/memory.md has the evidence for these figures, and what they do on points that were not used.
 # Memory that CUDA and its libraries take outside of PyTorch before anything runs.
@@ -97,3 +97,11 @@ def _activations(config: EngineConfig) -> float:
     layers = tokens * (widest + 4 * hidden) * _ACTIVATION_BYTES
     logits = min(config.max_num_seqs, tokens) * config.vocab_size * _BYTES_PER_LOGIT
     return layers + logits
+
+
+def block_bytes(group: Group) -> int:
+    """Bytes of one block of all layers of a KV cache group.
+
+    Where its layers differ among themselves, the engine's page is already their sum.
+    """
+    return group.page_size_bytes * (1 if group.spec == "UniformTypeKVCacheSpecs" else group.layers)

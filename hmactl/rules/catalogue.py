@@ -37,7 +37,17 @@ from hmactl.rules.lms import (
     lms006_other_port,
     lms007_host_memory,
 )
-from hmactl.rules.mem import mem001_does_not_fit, mem002_may_not_fit, mem003_weights_too_large
+from hmactl.rules.mem import (
+    mem001_does_not_fit,
+    mem002_may_not_fit,
+    mem003_weights_too_large,
+    mem004_server_longest_request,
+    mem005_takes_what_is_free,
+    mem006_disk,
+    mem007_shared_memory,
+    mem008_memlock,
+    mem009_cache_too_large,
+)
 
 RULES: tuple[Rule, ...] = (
     cli001_unknown_flag,
@@ -77,4 +87,10 @@ RULES: tuple[Rule, ...] = (
     mem001_does_not_fit,
     mem002_may_not_fit,
     mem003_weights_too_large,
+    mem004_server_longest_request,
+    mem005_takes_what_is_free,
+    mem006_disk,
+    mem007_shared_memory,
+    mem008_memlock,
+    mem009_cache_too_large,
 )

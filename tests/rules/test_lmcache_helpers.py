@@ -7,8 +7,8 @@ import pytest
 
 from hmactl.engine.answer import Answer, LayerKind, Versions
 from hmactl.engine.dryboot import lmcache_settings, lmcache_source
+from hmactl.facts.lmcache_memory import layers_bytes_per_token
 from hmactl.rules.lmc.lmc008_read_as_false import says_no
-from hmactl.rules.lmc.lmc011_longest_request import bytes_per_token
 from hmactl.rules.lms.lms003_unknown_option import takes
 from hmactl.rules.lms.server import number
 
@@ -37,17 +37,17 @@ def _answer(*stages: tuple[tuple[str, int, int, int], ...]) -> Answer:
 def test_bytes_of_a_token_over_all_layers() -> None:
     # Gemma 3 4B: 34 layers x 2 x 4 heads x 256 x 2 bytes
     gemma = (("SlidingWindowSpec", 29, 16, 65_536), ("FullAttentionSpec", 5, 16, 65_536))
-    assert bytes_per_token(_answer(gemma)) == 34 * 2 * 4 * 256 * 2
+    assert layers_bytes_per_token(_answer(gemma)) == 34 * 2 * 4 * 256 * 2
 
 
 def test_the_stage_with_most_layers_decides() -> None:
     first, second = (("FullAttentionSpec", 3, 16, 1_600),), (("FullAttentionSpec", 4, 16, 1_600),)
-    assert bytes_per_token(_answer(first, second)) == 400
+    assert layers_bytes_per_token(_answer(first, second)) == 400
 
 
 def test_a_state_is_no_token() -> None:
-    assert bytes_per_token(_answer((("MambaSpec", 3, 16, 1_600),))) is None
-    assert bytes_per_token(_answer()) is None
+    assert layers_bytes_per_token(_answer((("MambaSpec", 3, 16, 1_600),))) is None
+    assert layers_bytes_per_token(_answer()) is None
 
 
 @pytest.mark.parametrize("value", ["no", "OFF", " false ", "'0'", "", None])

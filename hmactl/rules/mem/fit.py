@@ -20,6 +20,13 @@ def chosen_plan(case: Case) -> Plan | None:
     return plan.hma_off if case.verdict.flag == HMA_OFF else plan.hma_on
 
 
+def engine_words(plan: Plan) -> str | None:
+    """What the engine says of the shortage, without its general advice; None if it is another."""
+    message = "" if plan.error is None else plan.error.message
+    words = message.partition("Try increasing")[0].strip()
+    return words if words.startswith(("To serve at least", "No available memory")) else None
+
+
 def longest_length(plan: Plan) -> int | None:
     """The longest max-model-len that fits, in tokens, as the engine itself estimates it."""
     if plan.error is None or (found := _LONGEST.search(plan.error.message)) is None:

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from hmactl.finding import Finding, Severity
 from hmactl.rules.case import Case
 from hmactl.rules.mem import mem003_weights_too_large
-from hmactl.rules.mem.fit import chosen_plan, remedies, shortage
+from hmactl.rules.mem.fit import chosen_plan, engine_words, remedies, shortage
 
 ID = "MEM001"
 SEVERITY = Severity.ERROR
@@ -33,11 +33,13 @@ def check(case: Case) -> Iterator[Finding]:
         return
     if any(mem003_weights_too_large.check(case)):
         return  # there is no KV cache memory at all
+    words = engine_words(plan)
     yield Finding(
         ID,
         SEVERITY,
         f"does not start: {shortage(case, plan)}",
-        "vLLM ends after loading the weights and profiling the memory",
+        "vLLM ends after loading the weights and profiling the memory"
+        + ("" if words is None else f", and says: {words}"),
         remedies(case, plan),
         case.flag_origin("max-model-len"),
     )
