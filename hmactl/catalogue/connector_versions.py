@@ -173,7 +173,7 @@ def connector_support(
         known, cache_caveat = _around(lmcache, [r.version for r in lmcache_releases()], "LMCache")
         caches = [*known] or [None]
     questions = [
-        _Question(_vllm(e), c, environment or {}, module_path, children)
+        _Question(_vllm(e), c, _lmcache(c) if c else None, environment or {}, module_path, children)
         for e in engines
         for c in caches
     ]
@@ -186,6 +186,43 @@ def connector_support(
         said = "; ".join(dict.fromkeys(f"{_releases(a)}: {a.hma}" for a in asked))
         return Support(name, Hma.UNKNOWN, f"the releases around it differ: {said}", (*caveats,))
     return replace(first, caveats=(*caveats, *first.caveats))
+
+
+def support_in(
+    engine: VllmRelease,
+    lmcache: LmcacheRelease | str | None,
+    name: str,
+    *,
+    environment: Mapping[str, str] | None = None,
+    module_path: str | None = None,
+) -> Support:
+    """As `connector_support`, of releases that were read from given source.
+
+    ``lmcache`` is such a release, a version, NOT_INSTALLED, or None where it is not known.
+    """
+    if isinstance(lmcache, str):
+        lmcache = lmcache_release(lmcache) if lmcache else NOT_INSTALLED
+    version, release = (
+        (lmcache.version, lmcache) if isinstance(lmcache, LmcacheRelease) else (lmcache, None)
+    )
+    question = _Question(engine, version, release, environment or {}, module_path, None)
+    return question.answer(name)
+
+
+def vllm_release_from(
+    facts: Mapping[str, Any], version: str, names: Mapping[str, bool]
+) -> VllmRelease:
+    """A vLLM whose source was read (`source.releases`)."""
+    connectors = {name: _class(found) for name, found in facts["connectors"].items()}
+    return VllmRelease(version, "", _rules(facts["rules"]), connectors, names)
+
+
+def lmcache_release_from(
+    facts: Mapping[str, Any], version: str, names: Mapping[str, bool]
+) -> LmcacheRelease:
+    """An LMCache whose source was read (`source.releases`)."""
+    classes = {key: _class(found) for key, found in facts["classes"].items()}
+    return LmcacheRelease(version, "", classes, names)
 
 
 def vllm_release(version: str) -> VllmRelease | None:
@@ -260,14 +297,22 @@ class _Question:
 
     engine: VllmRelease
     lmcache: str | None
+    release: LmcacheRelease | None
     environment: Mapping[str, str]
     module_path: str | None
     children: Sequence[str | Child] | None
 
     def hangs_on_lmcache(self, name: str) -> bool:
         """Whether it matters which LMCache there is."""
-        newest = replace(self, lmcache=lmcache_releases()[-1].version)
-        return replace(self, lmcache=None).answer(name) != newest.answer(name)
+        last = lmcache_releases()[-1]
+        newest = replace(self, lmcache=last.version, release=last)
+        return replace(self, lmcache=None, release=None).answer(name) != newest.answer(name)
+
+    @property
+    def cache(self) -> LmcacheRelease:
+        """The LMCache, where one is asked about."""
+        assert self.release is not None  # noqa: S101 - for the type checker
+        return self.release
 
     def answer(self, name: str) -> Support:
         registered = self.engine.connectors.get(name)
@@ -290,7 +335,7 @@ class _Question:
             how = f"{found.module} imports LMCache, which is not installed"
             return self._support(name, Hma.UNAVAILABLE, how)
         if found.imports and self.lmcache:
-            lacks = _lacks(found, _lmcache(self.lmcache).names)
+            lacks = _lacks(found, self.cache.names)
             if lacks:
                 how = f"{found.module} imports {lacks}, which LMCache {self.lmcache} does not have"
                 support = self._support(name, Hma.UNAVAILABLE, how)
@@ -313,7 +358,7 @@ class _Question:
             how = "LMCache's own class if it can be imported, else vLLM's"
             support = self._support(name, Hma.DEPENDS, how)
             return replace(support, caveats=_per_lmcache(resolution))
-        found = _lmcache(self.lmcache).classes.get(resolution.key)
+        found = self.cache.classes.get(resolution.key)
         if found is None:
             how = f"LMCache {self.lmcache} has no {resolution.module}, so vLLM's own class: "
             unseen = f"whether vLLM's own works with LMCache {self.lmcache} was not looked at"
@@ -371,7 +416,7 @@ class _Question:
         if self.lmcache is None:
             support = self._support(name, Hma.DEPENDS, f"whatever LMCache's {module} has")
             return replace(support, caveats=_history(f"{module}:{name}"))
-        inside = _lmcache(self.lmcache).classes.get(f"{module}:{name}")
+        inside = self.cache.classes.get(f"{module}:{name}")
         if inside is None:
             how = f"LMCache {self.lmcache} has no connector {name} in {module}"
             return replace(

@@ -4,15 +4,17 @@ import json
 import os
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
-    from hmactl.catalogue.connector_versions import Support
+    from hmactl.catalogue.connector_versions import LmcacheRelease, Support, VllmRelease
 
 _NONE = "none"
+_ANY = "0"
 _NOTHING = "-"
 _HEADER = ("CONNECTOR", "PURPOSE", "HMA", "HOW IT IS KNOWN")
 _WIDTH = 100
@@ -28,12 +30,18 @@ _MATRIX_FORM = "hmactl-connectors-matrix/1"
 
 @dataclass(frozen=True, slots=True)
 class _Versions:
-    """What is asked about, and where each version is from; ``lmcache`` is "" for none."""
+    """What is asked about, and where each version is from; ``lmcache`` is "" for none.
+
+    ``engine`` and ``cache`` are what was read from given source, ``remarks`` what could not be.
+    """
 
     vllm: str
     vllm_origin: str
     lmcache: str
     lmcache_origin: str
+    engine: "VllmRelease | None" = None
+    cache: "LmcacheRelease | None" = None
+    remarks: tuple[str, ...] = ()
 
 
 @click.command(name="connectors")
@@ -43,6 +51,12 @@ class _Versions:
     metavar="VERSION",
     help="With this LMCache (default: the installed one); `none` for without.",
 )
+@click.option(
+    "--vllm-source",
+    metavar="PATH",
+    help="Read this wheel, checkout or site-packages instead of a vLLM of the catalogue.",
+)
+@click.option("--lmcache-source", metavar="PATH", help="The same for LMCache.")
 @click.option("--matrix", is_flag=True, help="Every vLLM of the catalogue, a column per change.")
 @click.option(
     "--format",
@@ -61,6 +75,8 @@ def command(
     *,
     vllm: str | None,
     lmcache: str | None,
+    vllm_source: str | None,
+    lmcache_source: str | None,
     matrix: bool,
     form: str,
     python: str | None,
@@ -68,9 +84,10 @@ def command(
 ) -> None:
     """Say which connectors support HMA, by vLLM and LMCache version.
 
-    From hmactl's catalogue, which was read from the source of released wheels: nothing is imported
-    and no engine is needed. HMA is yes, no, depends (HOW says on what), unknown, or unavailable
-    where the connector cannot be loaded. LMCACHE_USE_UPSTREAM_MP counts as it does for vLLM.
+    From hmactl's catalogue, which was read from the source of released wheels, or from the source
+    that is given: nothing is imported and no engine is needed. HMA is yes, no, depends (HOW says
+    on what), unknown, or unavailable where the connector cannot be loaded.
+    LMCACHE_USE_UPSTREAM_MP counts as it does for vLLM.
 
     \b
     JSON: {"schema": "hmactl-connectors/1",
@@ -83,12 +100,25 @@ def command(
            "vllm_versions": [], "connectors": {name: {version: hma}}}
     A module_path is what must be given as kv_connector_module_path.
     """
+    for option, value, other in (
+        ("--vllm-source", vllm_source, "--matrix" if matrix else "--vllm" if vllm else ""),
+        (
+            "--lmcache-source",
+            lmcache_source,
+            "--matrix" if matrix else "--lmcache" if lmcache else "",
+        ),
+    ):
+        if value is not None and other:
+            raise click.UsageError(f"{option} and {other} cannot be given together")
     if matrix:
         _check_versions(vllm, lmcache)
         _print_matrix(vllm, lmcache, form)
         return
-    versions = _versions(vllm, lmcache, python)
-    _check_versions(versions.vllm, versions.lmcache or None)
+    if vllm_source is None and lmcache_source is None:
+        versions = _versions(vllm, lmcache, python)
+        _check_versions(versions.vllm, versions.lmcache or None)
+    else:
+        versions = _from_source(vllm, lmcache, vllm_source, lmcache_source, python)
     rows = list(_rows(versions))
     if form == "json":
         click.echo(json.dumps(_as_json(versions, rows), indent=2, ensure_ascii=False))
@@ -97,6 +127,8 @@ def command(
     click.echo()
     for line in _table(rows, verbose=verbose):
         click.echo(line)
+    for remark in versions.remarks:
+        click.echo(f"not read: {remark}", err=True)
 
 
 def _versions(vllm: str | None, lmcache: str | None, python: str | None) -> _Versions:
@@ -129,6 +161,53 @@ def _versions(vllm: str | None, lmcache: str | None, python: str | None) -> _Ver
     return _Versions(engine_version, engine_origin, lmcache_releases()[-1].version, newest)
 
 
+def _from_source(
+    vllm: str | None,
+    lmcache: str | None,
+    vllm_source: str | None,
+    lmcache_source: str | None,
+    python: str | None,
+) -> _Versions:
+    """Read what is given; the other one is as without it."""
+    from hmactl.catalogue.source.given import read_given
+    from hmactl.catalogue.source.place import PlaceError
+
+    # A version that is given spares the search for an engine; what is read replaces it.
+    asked = _versions(
+        vllm if vllm_source is None else _ANY,
+        lmcache if lmcache_source is None else _ANY,
+        python,
+    )
+    if vllm_source is None:
+        _check_versions(asked.vllm, None)
+    if lmcache_source is None:
+        _check_versions(None, asked.lmcache or None)
+    try:
+        given = read_given(
+            None if vllm_source is None else Path(vllm_source),
+            None if lmcache_source is None else Path(lmcache_source),
+            asked.vllm if vllm_source is None else None,
+            asked.lmcache if lmcache_source is None else None,
+        )
+    except PlaceError as error:
+        raise click.UsageError(str(error)) from None
+    if given.vllm is not None:
+        asked = replace(
+            asked,
+            vllm=given.vllm.version,
+            vllm_origin=f"read from {vllm_source}",
+            engine=given.vllm,
+        )
+    if given.lmcache is not None:
+        asked = replace(
+            asked,
+            lmcache=given.lmcache.version,
+            lmcache_origin=f"read from {lmcache_source}",
+            cache=given.lmcache,
+        )
+    return replace(asked, remarks=given.remarks)
+
+
 def _check_versions(vllm: str | None, lmcache: str | None) -> None:
     from packaging.version import InvalidVersion, Version
 
@@ -159,24 +238,37 @@ def _rows(versions: _Versions) -> Iterator[_Row]:
     from hmactl.catalogue.connector_versions import (
         connector_support,
         lmcache_release,
+        support_in,
         vllm_release,
     )
     from hmactl.catalogue.connectors import connector_facts
 
-    engine = vllm_release(versions.vllm)
+    engine = versions.engine or vllm_release(versions.vllm)
+    cache = versions.cache or (lmcache_release(versions.lmcache) if versions.lmcache else None)
+
+    def support(name: str, module_path: str | None) -> "Support":
+        environment = os.environ
+        if engine is not None and (versions.engine or versions.cache):
+            beside = versions.cache or versions.lmcache
+            return support_in(
+                engine, beside, name, environment=environment, module_path=module_path
+            )
+        return connector_support(
+            versions.vllm,
+            versions.lmcache,
+            name,
+            environment=environment,
+            module_path=module_path,
+        )
+
     for name in sorted(engine.connectors if engine else ()):
         facts = connector_facts(name)
-        support = connector_support(versions.vllm, versions.lmcache, name, environment=os.environ)
         purpose, what = (facts.purpose, facts.what) if facts else (None, None)
-        yield _Row(support, purpose, what, None)
-    cache = lmcache_release(versions.lmcache) if versions.lmcache else None
+        yield _Row(support(name, None), purpose, what, None)
     for found in cache.classes.values() if cache else ():
         if engine and found.name in engine.connectors and not engine.rules.module_path_wins:
             continue
-        support = connector_support(
-            versions.vllm, versions.lmcache, found.name, module_path=found.module
-        )
-        yield _Row(support, None, None, found.module)
+        yield _Row(support(found.name, found.module), None, None, found.module)
 
 
 def _sentence(versions: _Versions) -> str:

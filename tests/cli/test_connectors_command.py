@@ -195,3 +195,51 @@ def test_it_loads_no_engine() -> None:
         [sys.executable, "-c", script], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_source_that_is_given(tmp_path: Path) -> None:
+    """A tiny LMCache against the catalogue's vLLM, and what is no source."""
+    inside = tmp_path / "lmcache" / "integration" / "vllm"
+    inside.mkdir(parents=True)
+    for directory in (inside, inside.parent, inside.parent.parent):
+        (directory / "__init__.py").touch()
+    base = "vllm.distributed.kv_transfer.kv_connector.v1.base"
+    (inside / "lmcache_mp_connector.py").write_text(
+        f"from {base} import KVConnectorBase_V1, SupportsHMA\n"
+        "class LMCacheMPConnector(KVConnectorBase_V1, SupportsHMA): ...\n"
+    )
+    answer = _json("--vllm", "0.32.0", "--lmcache-source", str(tmp_path))
+    assert answer["lmcache"] == {
+        "version": "of unknown version",
+        "origin": f"read from {tmp_path}",
+    }
+    (mp,) = (
+        c
+        for c in answer["connectors"]
+        if c["module_path"] == "lmcache.integration.vllm.lmcache_mp_connector"
+    )
+    assert (mp["name"], mp["hma"]) == ("LMCacheMPConnector", "yes")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--vllm-source", "missing", "--lmcache", "none"], "missing does not exist"),
+        (["--vllm-source", "x", "--vllm", "0.32.0"], "--vllm-source and --vllm cannot"),
+        (["--lmcache-source", "x", "--matrix"], "--lmcache-source and --matrix cannot"),
+    ],
+)
+def test_source_that_is_none(arguments: list[str], words: str) -> None:
+    done = CliRunner().invoke(main, ["connectors", *arguments])
+    assert done.exit_code == 2
+    assert words in done.output
+
+
+def test_a_vllm_of_another_form(tmp_path: Path) -> None:
+    (tmp_path / "vllm").mkdir()
+    (tmp_path / "vllm" / "__init__.py").touch()
+    done = CliRunner().invoke(
+        main, ["connectors", "--vllm-source", str(tmp_path), "--lmcache", "none"]
+    )
+    assert done.exit_code == 2
+    assert "another form than those that hmactl knows" in " ".join(done.output.split())

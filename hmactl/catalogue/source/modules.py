@@ -274,7 +274,9 @@ class Sources:
                 return ast.parse(text)
         except (SyntaxError, ValueError) as error:
             self.unreadable[module] = f"{module} is no valid Python: {error}"
-            return None
+        except (MemoryError, RecursionError):
+            self.unreadable[module] = f"{module} is nested too deeply to be read"
+        return None
 
 
 @contextmanager

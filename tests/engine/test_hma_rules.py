@@ -1,0 +1,170 @@
+"""The catalogue's rules about HMA against the engine itself: the installed one, and those in the
+interpreters that HMACTL_TEST_PYTHONS names (colon separated).
+
+EAGLE and HiSparse are left out: they need models of their own, and only their source was read.
+"""
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from hmactl.catalogue.connector_versions import NOT_INSTALLED, VllmRelease, vllm_releases
+from hmactl.catalogue.gpus import find_gpu
+from hmactl.catalogue.hma_decision import Circumstances, configured
+from hmactl.catalogue.models import find_model
+from hmactl.engine.answer import Answer, HmaState
+from hmactl.engine.ask import Question, Session
+from hmactl.engine.child import Limits
+from hmactl.engine.find import find_engine
+from hmactl.verdict.offline import Known, ModelKind, offline_verdict
+
+pytestmark = pytest.mark.engine
+
+ROOT = Path(__file__).parent.parent.parent
+PYTHONS: list[str | None] = [*filter(None, os.environ.get("HMACTL_TEST_PYTHONS", "").split(":"))]
+CHUNKS = "VLLM_ALLOW_CHUNKED_LOCAL_ATTN_WITH_HYBRID_KV_CACHE"
+EVENTS = ("kv-events-config", json.dumps({"enable_kv_cache_events": False}))
+
+
+class _Memory:
+    def __init__(self, ranks: int) -> None:
+        self.bytes_per_rank = (40 << 30,) * ranks
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One engine with its release in the catalogue."""
+
+    release: VllmRelease
+    session: Session
+    directory: Path
+
+    def __call__(
+        self, *flags: tuple[str, str], model: str = "sliding", **environment: str
+    ) -> Answer:
+        question = Question(
+            model="a/model",
+            model_directory=self.directory / model,
+            flags=tuple((name, (f"--{name}={value}",)) for name, value in flags),
+            extra=(),
+            gpu=find_gpu("H100-80GB"),
+            gpus=1,
+            environment={k: v for k, v in os.environ.items() if k != CHUNKS} | environment,
+            lmcache_keys=(),
+            arguments_only=False,
+        )
+        return self.session.ask(
+            question,
+            on_stage=lambda _stage: None,
+            size_memory=lambda facts: _Memory(len(facts.weights)),
+        )
+
+
+@pytest.fixture(scope="module", params=PYTHONS or [None])
+def asked(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Asked]:
+    engine = find_engine(request.param, timeout=120)
+    if engine.vllm is None:
+        pytest.skip(f"no vLLM is installed for {engine.python}")
+    version = engine.vllm.version
+    release = next((r for r in vllm_releases() if r.version == version), None)
+    if release is None:
+        pytest.skip(f"vLLM {version} is not in the catalogue")
+    directory = tmp_path_factory.mktemp("model")
+    models = json.loads((ROOT / "tools" / "versions_models.json").read_text("utf-8"))
+    gpt_oss = find_model("openai/gpt-oss-20b")
+    assert gpt_oss is not None
+    for name, config in (("sliding", gpt_oss.config), ("chunks", models["llama-4-like"])):
+        (directory / name).mkdir()
+        (directory / name / "config.json").write_text(json.dumps(config))
+    with Session(engine, Limits()) as session:
+        yield Asked(release, session, directory)
+
+
+def _connector(name: str) -> tuple[str, str]:
+    return "kv-transfer-config", json.dumps({"kv_connector": name, "kv_role": "kv_both"})
+
+
+def _check(
+    asked: Asked, answer: Answer, circumstances: Circumstances, *, seen: bool | None
+) -> None:
+    """The three states of HMA after configuration are what the catalogue says."""
+    assert answer.hma is not None
+    flags = {None: answer.hma.default, True: answer.hma.explicit_on, False: answer.hma.explicit_off}
+    rules = asked.release.rules.hma
+    for flag, state in flags.items():
+        expected = configured(rules, circumstances, seen, flag)
+        told = HmaState(on=state.on, error=state.error)
+        assert told.on is expected.on, (flag, told, expected)
+        assert (told.error is None) is (expected.error is None), (flag, told, expected)
+
+
+@pytest.mark.parametrize("variable", [None, "0", "1"])
+def test_chunked_local_attention(asked: Asked, variable: str | None) -> None:
+    environment = {} if variable is None else {CHUNKS: variable}
+    answer = asked(model="chunks", **environment)
+    allows = None if variable is None else variable == "1"
+    _check(asked, answer, Circumstances(chunks=True, allows_chunks=allows), seen=None)
+
+
+def test_kv_events_that_are_not_enabled(asked: Asked) -> None:
+    _check(asked, asked(EVENTS), Circumstances(kv_events=True), seen=None)
+
+
+@pytest.mark.parametrize("name", ["ExampleConnector", "DecodeBenchConnector"])
+def test_a_connector(asked: Asked, name: str) -> None:
+    found = asked.release.connectors.get(name)
+    if found is None:
+        pytest.skip(f"vLLM {asked.release.version} has no {name}")
+    answer = asked(_connector(name))
+    assert answer.connector is not None
+    assert answer.connector.supports_hma is found.supports_hma
+    _check(asked, answer, Circumstances(), seen=found.supports_hma)
+
+
+@pytest.mark.parametrize("backend", ["native", "lmcache", "native, simple"])
+def test_the_offloading_options(asked: Asked, backend: str) -> None:
+    options = asked.release.rules.offloading
+    assert options is not None
+    backend, _, simple = backend.partition(", ")
+    kind = options.backends[backend]
+    environment = {}
+    name = kind.connector
+    if simple:
+        if kind.variable is None or kind.instead is None:
+            pytest.skip("no variable asks for another connector")
+        environment[kind.variable] = "1"
+        name = kind.instead
+    answer = asked(("kv-offloading-size", "4"), ("kv-offloading-backend", backend), **environment)
+    assert answer.connector is not None
+    assert answer.connector.name == name
+    seen = None if options.late else answer.connector.supports_hma
+    if answer.connector.error is None:
+        _check(asked, answer, Circumstances(), seen=seen)
+        known = Known(
+            asked.release.version,
+            answer.versions.lmcache or NOT_INSTALLED,
+            None,
+            ModelKind.UNIFIABLE,
+            offloading=backend,
+            environment=environment,
+        )
+        verdict = offline_verdict(known)
+        supports = answer.connector.supports_hma
+        assert verdict.decision in ({"keep"} if supports else {"disable"})
+
+
+def test_the_size_alone(asked: Asked) -> None:
+    options = asked.release.rules.offloading
+    assert options is not None
+    answer = asked(("kv-offloading-size", "4"))
+    if options.backend_needed:
+        assert answer.connector is None
+    else:
+        assert answer.connector is not None
+        assert answer.connector.name == options.backends[options.default or ""].connector
