@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from hmactl.deployment.files import TextFile
+from hmactl.deployment.form import Form
 from hmactl.deployment.policy import HmaPolicy
 from hmactl.deployment.setting import DEFAULT, Area, Json, Origin, Setting, Unknown
 
@@ -96,7 +98,8 @@ class Deployment:
     ``vllm`` names are long option names in dashed form without dashes in front
     ("max-model-len"); ``lmcache`` names are LMCache's own keys ("chunk_size"). ``unknown`` has the
     settings that were written but whose value cannot be known; they are in none of the others. An
-    unknown model is a ``model`` whose value is None.
+    unknown model is a ``model`` whose value is None. ``files`` are those that its processes find at
+    a path and whose content stands in the source, such as a ConfigMap's.
     """
 
     source: str
@@ -111,6 +114,8 @@ class Deployment:
     env: tuple[Setting, ...] = ()
     target: Target = field(default_factory=Target)
     unknown: tuple[Unknown, ...] = ()
+    form: Form = Form.PROFILE
+    files: tuple[TextFile, ...] = ()
 
     def is_unknown(self, area: Area, name: str) -> bool:
         """Whether that setting may have been written with a value that cannot be known."""

@@ -160,9 +160,9 @@ class _Reading:
         if not (word.known and value.known):
             self.note_unknown(name, value, word.origin)
             return
-        content = _json(value.text)
+        content: Json = _json(value.text)
         if keys.endswith("+"):
-            keys, content = keys[:-1], value.text.split(",")
+            keys, content = keys[:-1], list[Json](value.text.split(","))
         for key in reversed(keys.split(".")):
             content = {key: content}
         _origin, collected = self.dotted.setdefault(name, (word.origin, {}))

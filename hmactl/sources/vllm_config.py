@@ -1,0 +1,60 @@
+"""vLLM's own configuration file (``vllm serve --config FILE``): options by their long names."""
+
+from dataclasses import dataclass
+
+from hmactl.deployment.files import TextFile
+from hmactl.deployment.setting import Json, Setting
+from hmactl.finding import Finding
+from hmactl.sources.profile_names import option_name
+from hmactl.sources.yaml_nodes import read_documents
+
+_MODEL = frozenset({"model", "model-tag"})
+
+
+@dataclass(frozen=True, slots=True)
+class VllmConfig:
+    """``model`` is None where the file names none; ``findings`` are about the YAML itself."""
+
+    model: Setting | None
+    settings: tuple[Setting, ...]
+    findings: tuple[Finding, ...]
+
+
+def read_vllm_config(file: TextFile) -> VllmConfig:
+    """The options of a configuration file, each at its key's place.
+
+    What vLLM makes of values: true is the bare option, false its ``--no-`` form, an empty list
+    nothing, a mapping JSON.
+    """
+    documents = read_documents(file.origin.source, file.text)
+    root = documents[0].root if documents else None
+    findings = tuple(
+        Finding(
+            f.id,
+            f.severity,
+            f.message,
+            f.consequence,
+            f.fix,
+            file.place(f.origin.line or 1, f.origin.column or 1),
+        )
+        for document in documents
+        for f in document.findings
+    )
+    if root is None or not isinstance(root.value, dict):
+        return VllmConfig(None, (), findings)
+    settings = [
+        Setting(option_name(key), _value(value), file.place(*root.key_position((key,))))
+        for key, value in root.value.items()
+        if value != []
+    ]
+    model = next((s for s in settings if s.name in _MODEL), None)
+    return VllmConfig(
+        None if model is None else Setting("model", model.value, model.origin),
+        tuple(s for s in settings if s.name not in _MODEL),
+        findings,
+    )
+
+
+def _value(value: Json) -> Json:
+    # vLLM writes a null as the word None, which its parser knows for options that may have none.
+    return "None" if value is None else value
