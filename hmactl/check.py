@@ -1,6 +1,6 @@
 """From a profile document to findings and a verdict: the pipe that check and serve share."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,7 +21,7 @@ from hmactl.facts.facts import Facts
 from hmactl.facts.memory import KvMemory, kv_memory
 from hmactl.finding import Finding, Severity
 from hmactl.rules.case import Case
-from hmactl.rules.catalogue import RULES
+from hmactl.rules.catalogue import RULES, RULES_TOGETHER
 from hmactl.rules.eng import eng002_no_model_config, eng003_unknown_gpu
 from hmactl.sources.document import Document
 from hmactl.sources.lmcache_file import lmcache_file
@@ -102,6 +102,23 @@ def check_document(document: Document, session: Session | None, options: Options
     case = Case(facts, verdict)
     found = [*document.findings, *(f for rule in RULES for f in rule.check(case))]
     return Checked(document.source, deployment, verdict, _sorted(found), facts, failure)
+
+
+def check_together(checked: Sequence[Checked]) -> list[Checked]:
+    """The same with what only shows in several deployments of one call, at the one it is about."""
+    cases = {
+        index: Case(one.facts, one.verdict)
+        for index, one in enumerate(checked)
+        if one.facts is not None
+    }
+    further: dict[int, list[Finding]] = {index: [] for index in cases}
+    for rule in RULES_TOGETHER:
+        for about, finding in rule.check_together([*cases.values()]):
+            further[next(i for i, case in cases.items() if case is about)].append(finding)
+    return [
+        replace(one, findings=_sorted([*one.findings, *further.get(index, [])]))
+        for index, one in enumerate(checked)
+    ]
 
 
 def _names(deployment: Deployment, model: str | None) -> Origin:

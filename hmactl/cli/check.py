@@ -41,6 +41,7 @@ def command(
     Asks the installed vLLM itself: its own start-up as far as the KV cache plan, without a GPU and
     without weights. PROFILE is a profile file, or - for standard input.
     """
+    from hmactl.check import check_together
     from hmactl.cli.asking import Asking, read_documents
     from hmactl.cli.terminal import styler
     from hmactl.finding import Severity
@@ -51,6 +52,7 @@ def command(
     how = Asking(**asking)
     with how.session(how.engine()) as session:
         checked = [how.check(document, session) for document in read_documents(profiles)]
+    checked = check_together(checked)
     report = build_report(checked)
     if form == "json":
         click.echo(render_json(report))

@@ -67,6 +67,13 @@ class Hma(_Frozen):
     explicit_off: HmaState = HmaState(on=None, error=None)
 
 
+class Speculative(_Frozen):
+    """Speculative decoding: vLLM's name of the method, and draft tokens for a step."""
+
+    method: str | None
+    num_tokens: int | None
+
+
 class EngineConfig(_Frozen):
     """The effective values that the plan and its memory depend on, after the engine's defaults.
 
@@ -95,6 +102,11 @@ class EngineConfig(_Frozen):
     quantization: str | None
     tensor_parallel_size: int
     vocab_size: int
+    cudagraph_mode: str | None = None
+    encoder_decoder: bool | None = None
+    num_hidden_layers: int | None = None
+    sleep_mode: bool | None = None
+    speculative: Speculative | None = None
     graph_memory_reserved: bool | None = None
 
 
@@ -109,6 +121,7 @@ class ConnectorAnswer(_Frozen):
     supports_hma: bool | None
     error: str | None
     children: "tuple[ConnectorAnswer, ...]" = ()
+    reports_failed_blocks: bool | None = None
 
     def __init__(self, **data: Any) -> None:
         # "class" is the name in every JSON form, and no Python identifier.
@@ -146,6 +159,13 @@ class Group(Spec):
     layers: int
 
 
+class ConnectorRefusal(_Frozen):
+    """Why a connector would refuse a plan when it is made, in its own words."""
+
+    connector: str
+    message: str
+
+
 class PlanError(_Frozen):
     """The engine's refusal of a plan, in its own words."""
 
@@ -167,6 +187,7 @@ class Plan(_Frozen):
     block_size: int | None = None
     max_model_len: int | None = None
     groups: tuple[Group, ...] = ()
+    connector_refusals: tuple[ConnectorRefusal, ...] = ()
 
     @property
     def capacity(self) -> int | None:
@@ -231,6 +252,38 @@ class LMCacheChunk(_Frozen):
     takes_what_is_free: bool = False
 
 
+class LMCacheOperations(_Frozen):
+    """LMCache's compiled CUDA operations beside a torch for CUDA; ``error`` is the loader's."""
+
+    module: str
+    error: str | None
+    torch_cuda: str
+
+
+class Traits(_Frozen):
+    """What the engine's code does with connectors that no configuration shows. None: not known.
+
+    ``transfer_fields`` are KVTransferConfig's, and ``ignores_unknown_fields`` what becomes of
+    others. ``refuses_external_mamba_hits``: a hit in a connector ends the engine in align mode.
+    ``requires_whole_mamba_blocks``: a prompt only advances by whole blocks in align mode.
+    ``one_group_load_failures``: a block that failed to load ends the engine where there are several
+    KV cache groups. ``registers_models_with_lmcache``: LMCache's blending finds vLLM's model.
+    ``tells_connectors_of_sleep``: before the memory of the KV cache is given up in sleep mode.
+    ``variables`` are those of the environment that vLLM reads.
+    """
+
+    transfer_fields: tuple[str, ...] = ()
+    ignores_unknown_fields: bool | None = None
+    refuses_encoder_decoder: bool | None = None
+    refuses_external_mamba_hits: bool | None = None
+    requires_whole_mamba_blocks: bool | None = None
+    one_group_load_failures: bool | None = None
+    registers_models_with_lmcache: bool | None = None
+    tells_connectors_of_sleep: bool | None = None
+    variables: tuple[str, ...] = ()
+    lmcache_operations: LMCacheOperations | None = None
+
+
 class LogLine(_Frozen):
     """A warning or error that the engine logged."""
 
@@ -263,4 +316,5 @@ class Answer(_Frozen):
     attention_backends: tuple[str, ...] = ()
     plan: Plans | None = None
     lmcache: LMCacheSettings | None = None
+    traits: Traits | None = None
     lmcache_chunk: LMCacheChunk | None = None

@@ -7,6 +7,12 @@ from hmactl.deployment.command import KV_TRANSFER_CONFIG
 from hmactl.deployment.deployment import Connector, Deployment
 from hmactl.deployment.setting import Origin
 
+# Fields that a Connector has by itself.
+_OWN = (
+    *("kv_connector", "kv_role", "kv_connector_module_path"),
+    "kv_connector_extra_config",
+)
+
 
 def transfer_connector(deployment: Deployment) -> Connector | None:
     """That setting as a Connector; None where there is none or it cannot be understood.
@@ -38,5 +44,6 @@ def _connector(value: Any, origin: Origin) -> Connector | None:
         role=str(value.get("kv_role", "")),
         module_path=value.get("kv_connector_module_path"),
         extra_config=rest,
+        options={k: v for k, v in value.items() if k not in _OWN},
         children=tuple(child for child in parsed if child is not None),
     )

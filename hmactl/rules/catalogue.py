@@ -2,14 +2,38 @@
 
 from hmactl.rules.case import Rule
 from hmactl.rules.cli import cli001_unknown_flag, cli002_bad_value
-from hmactl.rules.con import con001_unknown, con002_does_not_load, con003_no_children
+from hmactl.rules.con import (
+    con001_unknown,
+    con002_does_not_load,
+    con003_no_children,
+    con004_child_role,
+    con005_child_engine_id,
+    con006_not_inherited,
+    con007_unknown_field,
+    con008_leaving,
+    con009_role_without_effect,
+    con010_encoder_decoder,
+    con011_layers_differ,
+    con012_layerwise_graphs,
+    con013_blending,
+    con014_refuses_plan,
+    con015_failed_load,
+    con016_sleep_mode,
+    con017_offloading_size,
+)
 from hmactl.rules.eng import eng001_refused, eng004_other_gpu
+from hmactl.rules.env import env001_expandable_segments, env002_former_variable
 from hmactl.rules.hma import (
     hma001_disabled,
     hma002_cannot_unify,
     hma003_keep_impossible,
     hma004_disable_impossible,
     hma005_engine_disables,
+    hma006_external_hits,
+    hma007_block_over_budget,
+    hma008_one_prompt_a_step,
+    hma009_other_mamba_mode,
+    hma010_short_prompts,
 )
 from hmactl.rules.lmc import (
     lmc001_unknown_key,
@@ -48,6 +72,15 @@ from hmactl.rules.mem import (
     mem008_memlock,
     mem009_cache_too_large,
 )
+from hmactl.rules.together import RuleTogether
+from hmactl.rules.top import (
+    top001_sides_differ,
+    top002_same_engine_id,
+    top003_spans_hosts,
+    top004_port_for_each_rank,
+    top005_several_servers,
+)
+from hmactl.rules.ver import ver001_known_issue, ver003_operations
 
 RULES: tuple[Rule, ...] = (
     cli001_unknown_flag,
@@ -55,13 +88,34 @@ RULES: tuple[Rule, ...] = (
     con001_unknown,
     con002_does_not_load,
     con003_no_children,
+    con004_child_role,
+    con005_child_engine_id,
+    con006_not_inherited,
+    con007_unknown_field,
+    con008_leaving,
+    con009_role_without_effect,
+    con010_encoder_decoder,
+    con011_layers_differ,
+    con012_layerwise_graphs,
+    con013_blending,
+    con014_refuses_plan,
+    con015_failed_load,
+    con016_sleep_mode,
+    con017_offloading_size,
     eng001_refused,
     eng004_other_gpu,
+    env001_expandable_segments,
+    env002_former_variable,
     hma001_disabled,
     hma002_cannot_unify,
     hma003_keep_impossible,
     hma004_disable_impossible,
     hma005_engine_disables,
+    hma006_external_hits,
+    hma007_block_over_budget,
+    hma008_one_prompt_a_step,
+    hma009_other_mamba_mode,
+    hma010_short_prompts,
     lmc001_unknown_key,
     lmc002_unreadable_value,
     lmc003_dead_settings,
@@ -93,4 +147,15 @@ RULES: tuple[Rule, ...] = (
     mem007_shared_memory,
     mem008_memlock,
     mem009_cache_too_large,
+    top003_spans_hosts,
+    top004_port_for_each_rank,
+    top005_several_servers,
+    ver001_known_issue,
+    ver003_operations,
+)
+
+# They look at all deployments of a call.
+RULES_TOGETHER: tuple[RuleTogether, ...] = (
+    top001_sides_differ,
+    top002_same_engine_id,
 )

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
-from hmactl.rules.catalogue import RULES
+from hmactl.rules.catalogue import RULES, RULES_TOGETHER
 from hmactl.rules.cli import (
     cli003_value_for_switch,
     cli004_no_value,
@@ -58,7 +58,7 @@ def explain(identifier: str) -> str | None:
 
 
 def _modules() -> list[Any]:
-    return sorted((*RULES, *_FOUND_ELSEWHERE), key=lambda module: module.ID)
+    return sorted((*RULES, *RULES_TOGETHER, *_FOUND_ELSEWHERE), key=lambda module: module.ID)
 
 
 def _text(module: Any) -> str:

@@ -22,7 +22,7 @@ def describe(transfer: Any) -> dict[str, Any]:
         "children": [],
     }
     try:
-        described["children"] = [describe(child) for child in _children(transfer)]
+        described["children"] = [describe(child) for child in children(transfer)]
         loaded = KVConnectorFactory.get_connector_class(transfer)
         supports_hma = _supports_hma(KVConnectorFactory, loaded, transfer)
     except Exception as error:  # noqa: BLE001 - an import can fail in any way
@@ -33,6 +33,7 @@ def describe(transfer: Any) -> dict[str, Any]:
         "class": loaded.__qualname__,
         "file": inspect.getsourcefile(loaded),
         "supports_hma": supports_hma,
+        "reports_failed_blocks": _overrides(loaded, "get_block_ids_with_load_errors"),
     }
 
 
@@ -55,7 +56,8 @@ def with_hma() -> list[dict[str, Any]]:
     return [connector for connector in described if connector["supports_hma"]]
 
 
-def _children(transfer: Any) -> list[Any]:
+def children(transfer: Any) -> list[Any]:
+    """The configurations of MultiConnector's children; none of any other connector."""
     from vllm.config import KVTransferConfig
 
     if transfer.kv_connector != "MultiConnector":
@@ -64,13 +66,19 @@ def _children(transfer: Any) -> list[Any]:
     return [KVTransferConfig(**child) for child in children]
 
 
+def _overrides(loaded: type, method: str) -> bool:
+    from vllm.distributed.kv_transfer.kv_connector.v1.base import KVConnectorBase_V1
+
+    return getattr(loaded, method, None) is not getattr(KVConnectorBase_V1, method, None)
+
+
 def _supports_hma(factory: Any, loaded: Any, transfer: Any) -> bool:
     whole_config = getattr(factory, "supports_hma_config", None)
     if whole_config is not None:
         return bool(whole_config(transfer))
     from vllm.distributed.kv_transfer.kv_connector.v1.base import supports_hma
 
-    children = _children(transfer)
-    if transfer.kv_connector == "MultiConnector" and children:
-        return all(_supports_hma(factory, factory.get_connector_class(c), c) for c in children)
+    inner = children(transfer)
+    if transfer.kv_connector == "MultiConnector" and inner:
+        return all(_supports_hma(factory, factory.get_connector_class(c), c) for c in inner)
     return bool(supports_hma(loaded))

@@ -16,6 +16,7 @@ def create(arguments: Any, *, disable_hma: bool | None = None) -> Any:
     from vllm.usage.usage_lib import UsageContext
 
     _leave_out_the_host()
+    _allow_cuda_allocator()
     # The engine completes some settings in place.
     engine_args = AsyncEngineArgs.from_cli_args(copy.deepcopy(arguments))
     engine_args.disable_hybrid_kv_cache_manager = (
@@ -31,6 +32,21 @@ def _leave_out_the_host() -> None:
 
     if hasattr(cache, "get_cpu_memory"):
         cache.get_cpu_memory = lambda: 1 << 60
+
+
+def _allow_cuda_allocator() -> None:
+    """The allocator of sleep mode is in every build for CUDA, and in none for CPUs."""
+    import vllm.config.model as model
+    from vllm.platforms import current_platform
+
+    if not current_platform.is_cuda():
+        return
+    platform: Any = type(current_platform)
+    name = "is_cumem_allocator_available"
+    if hasattr(model, name):
+        setattr(model, name, lambda: True)
+    if hasattr(platform, name):
+        setattr(platform, name, lambda _self: True)
 
 
 def operator_flag(arguments: Any) -> bool | None:
@@ -98,6 +114,13 @@ def summary(config: Any) -> dict[str, Any]:
         "quantization": None if model.quantization is None else str(model.quantization),
         "tensor_parallel_size": parallel.tensor_parallel_size,
         "vocab_size": model.get_vocab_size(),
+        "cudagraph_mode": _name(getattr(config.compilation_config, "cudagraph_mode", None)),
+        "encoder_decoder": bool(getattr(model, "is_encoder_decoder", False)),
+        "num_hidden_layers": model.get_total_num_hidden_layers()
+        if hasattr(model, "get_total_num_hidden_layers")
+        else None,
+        "sleep_mode": bool(getattr(model, "enable_sleep_mode", False)),
+        "speculative": _speculative(config.speculative_config),
         "graph_memory_reserved": _graph_memory_reserved(config),
     }
 
@@ -109,6 +132,19 @@ def _graph_memory_reserved(config: Any) -> bool:
     compilation = config.compilation_config
     mode = getattr(getattr(compilation, "cudagraph_mode", None), "name", "NONE")
     return mode != "NONE" and bool(getattr(envs, "VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS", False))
+
+
+def _name(mode: Any) -> str | None:
+    return getattr(mode, "name", None)
+
+
+def _speculative(config: Any) -> dict[str, Any] | None:
+    if config is None:
+        return None
+    return {
+        "method": getattr(config, "method", None),
+        "num_tokens": getattr(config, "num_speculative_tokens", None),
+    }
 
 
 def _intermediate_size(text_config: Any) -> Any:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from . import connector_checks
 from .evidence import own_fault, words
 from .model import Rank, describe_spec
 
@@ -116,7 +117,11 @@ def _roomy(config: Any, ranks: list[Rank], disable_hma: bool) -> dict[str, Any]:
     # With this many blocks the quotients differ from whole numbers by less than one part.
     block_bytes = _ROOMY // plan["num_blocks"]
     blocks_per_request = round(plan["num_blocks"] / plan["max_concurrency"])
-    return {"groups": plan["groups"], "bytes_per_request": blocks_per_request * block_bytes}
+    return {
+        "groups": plan["groups"],
+        "connector_refusals": plan["connector_refusals"],
+        "bytes_per_request": blocks_per_request * block_bytes,
+    }
 
 
 def _with_memory(
@@ -142,6 +147,7 @@ def _with_memory(
             "block_size": cache.block_size,
             "max_model_len": config.model_config.max_model_len,
             "groups": [_group(group) for group in plan.kv_cache_groups],
+            "connector_refusals": connector_checks.refusals(config, plan),
         }
 
 

@@ -134,6 +134,9 @@ def _boot(
     if lmcache_settings.concerns(request):
         answer["lmcache"] = lmcache_settings.effective(request)
     answer["connectors"] = _registered()
+    from . import traits
+
+    answer["traits"] = traits.describe()
     if answer["flag_problems"] or request["arguments_only"]:
         return
     argv = [argument for flag in flags for argument in flag["arguments"]]

@@ -30,9 +30,18 @@ def check(case: Case) -> Iterator[Finding]:
             SEVERITY,
             f"vLLM refuses a value: {_own_words(problem.message)}",
             "`vllm serve` ends with a usage error",
-            "give a value that the option takes",
+            _fix(case, problem.message),
             case.nth_flag_origin(problem.index),
         )
+
+
+def _fix(case: Case, message: str) -> str:
+    traits = case.facts.answer.traits
+    if "kv_role" in message and "specify" in message:
+        return '`"kv_role": "kv_both"`, or `kv_producer` or `kv_consumer` between two servers'
+    if "KVTransferConfig" in message and "keyword argument" in message and traits is not None:
+        return f"remove it: this vLLM takes {', '.join(traits.transfer_fields)}"
+    return "give a value that the option takes"
 
 
 def _own_words(message: str) -> str:

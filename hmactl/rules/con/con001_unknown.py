@@ -12,8 +12,9 @@ Since: 0.1.0.
 """
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from hmactl.catalogue.former_connectors import former_connector
 from hmactl.finding import Finding, Severity
 from hmactl.rules.case import Case
 
@@ -29,14 +30,20 @@ def check(case: Case) -> Iterator[Finding]:
     for connector in case.facts.connector.walk():
         if connector.module_path or connector.name in registered:
             continue
-        close = difflib.get_close_matches(connector.name, registered, n=3, cutoff=0.6)
+        former = former_connector(connector.name)
         yield Finding(
             ID,
             SEVERITY,
-            f"vLLM {case.facts.answer.versions.vllm} has no connector `{connector.name}`",
+            f"vLLM {case.facts.answer.versions.vllm} has no connector `{connector.name}`"
+            + (f": it {former.why}" if former else ""),
             "vLLM ends at start-up",
-            f"similar connectors exist: {', '.join(close)}"
-            if close
-            else f"use one of {', '.join(registered)}, or give its `module_path`",
+            former.instead if former else _like(connector.name, registered),
             connector.origin,
         )
+
+
+def _like(name: str, registered: Sequence[str]) -> str:
+    close = difflib.get_close_matches(name, registered, n=3, cutoff=0.6)
+    if close:
+        return f"similar connectors exist: {', '.join(close)}"
+    return f"use one of {', '.join(registered)}, or give its `module_path`"

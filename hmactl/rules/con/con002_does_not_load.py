@@ -16,6 +16,7 @@ from collections.abc import Iterator
 
 from hmactl.finding import Finding, Severity
 from hmactl.rules.case import Case
+from hmactl.rules.con import con004_child_role
 
 ID = "CON002"
 SEVERITY = Severity.ERROR
@@ -23,7 +24,7 @@ SEVERITY = Severity.ERROR
 
 def check(case: Case) -> Iterator[Finding]:
     """One finding for each connector, children included, whose class does not load."""
-    if case.facts.answer.connector is None:
+    if case.facts.answer.connector is None or any(con004_child_role.check(case)):
         return
     for connector in case.facts.answer.connector.walk():
         if connector.error is None:

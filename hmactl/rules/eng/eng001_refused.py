@@ -16,13 +16,24 @@ from collections.abc import Iterator
 
 from hmactl.deployment.setting import Origin
 from hmactl.finding import Finding, Severity
-from hmactl.rules.case import Case
-from hmactl.rules.con import con001_unknown, con003_no_children
+from hmactl.rules.case import Case, Rule
+from hmactl.rules.con import (
+    con001_unknown,
+    con003_no_children,
+    con004_child_role,
+    con005_child_engine_id,
+)
 from hmactl.verdict.situation import first_line, refusal_of_any_plan
 
 ID = "ENG001"
 SEVERITY = Severity.ERROR
 
+_SAY_IT_BETTER: tuple[Rule, ...] = (
+    con001_unknown,
+    con003_no_children,
+    con004_child_role,
+    con005_child_engine_id,
+)
 _WHEN = {
     "arguments": "a real start ends with a usage error",
     "config": "a real start ends within the first minute, before weights are loaded",
@@ -37,7 +48,7 @@ def check(case: Case) -> Iterator[Finding]:
     if answer.error is not None and answer.error.of_the_dry_boot:
         return
     refusal = refusal_of_any_plan(answer) if answer.error is None else answer.error.message
-    if refusal is None or any(con001_unknown.check(case)) or any(con003_no_children.check(case)):
+    if refusal is None or any(any(rule.check(case)) for rule in _SAY_IT_BETTER):
         return
     stage = "plan" if answer.error is None else answer.error.stage
     evidence = next(

@@ -1,0 +1,57 @@
+"""Combinations of releases and settings that are known to fail."""
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from packaging.specifiers import SpecifierSet
+from packaging.version import InvalidVersion, Version
+
+
+@dataclass(frozen=True, slots=True)
+class KnownIssue:
+    """One combination: what it takes (empty: anything), what happens, and who says so."""
+
+    symptom: str
+    fix: str
+    source: str
+    vllm: str = ""
+    lmcache: str = ""
+    connectors: tuple[str, ...] = ()
+    architectures: tuple[str, ...] = ()
+    mamba: str = ""
+    speculative: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
+    server_options: tuple[str, ...] = ()
+    unless_off: tuple[str, ...] = ()
+    l2_adapter_mentions: str = ""
+    several_groups: bool = False
+
+    def concerns(self, vllm: str, lmcache: str | None) -> bool:
+        """Whether those releases are among its own; False where a version cannot be read."""
+        return _within(self.vllm, vllm) and (
+            not self.lmcache or (lmcache is not None and _within(self.lmcache, lmcache))
+        )
+
+
+@cache
+def known_issues() -> tuple[KnownIssue, ...]:
+    """All of them."""
+    data = json.loads(files(__package__).joinpath("data/known-issues.json").read_text("utf-8"))
+    return tuple(_issue(facts) for facts in data["issues"])
+
+
+def _issue(facts: dict[str, Any]) -> KnownIssue:
+    given: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in facts.items()}
+    return KnownIssue(**given)
+
+
+def _within(specifier: str, version: str) -> bool:
+    try:
+        # A local part tells a build (`+cu129`), not a release.
+        release = Version(Version(version).public)
+    except InvalidVersion:
+        return False
+    return SpecifierSet(specifier).contains(release, prereleases=True)
