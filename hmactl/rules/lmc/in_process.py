@@ -3,12 +3,13 @@
 import json
 
 from hmactl.deployment.deployment import Connector
-from hmactl.deployment.setting import Origin, Setting
+from hmactl.deployment.setting import Area, Origin, Setting
 from hmactl.engine.answer import LMCacheSettings
+from hmactl.facts.lmcache_places import IN_PROCESS, places_of
 from hmactl.rules.blocks import connector_classes
 from hmactl.rules.case import Case
 
-CONNECTORS = frozenset({"LMCacheConnectorV1", "LMCacheConnectorV1Dynamic"})
+CONNECTORS = IN_PROCESS
 # Older guides set it, the installed LMCache need not read it, and it does no harm.
 HARMLESS_VARIABLES = frozenset({"LMCACHE_USE_EXPERIMENTAL"})
 # Settings that give LMCache a place to store besides host memory.
@@ -24,18 +25,29 @@ def in_process_settings(case: Case) -> LMCacheSettings | None:
 
 
 def written(case: Case, key: str) -> Setting | None:
-    """Where the operator set that key: under `lmcache:`, as a variable, or in a connector.
+    """Where the operator set that key: its file, `lmcache:`, a variable, a connector.
 
     The last one in the order in which LMCache reads them, which is the one that counts.
     """
-    deployment = case.facts.deployment
-    found = [s for s in deployment.lmcache if s.name == key]
-    found += [s for s in deployment.env if s.name == f"LMCACHE_{key.upper()}"]
-    for connector in all_connectors(case):
-        name = f"lmcache.{key}"
-        if connector.name in CONNECTORS and name in connector.extra_config:
-            found.append(Setting(name, connector.extra_config[name], connector.origin))
-    return found[-1] if found else None
+    found = places_of(case.facts, key)
+    readable = [place for place in found if place.readable]
+    last = (readable or found)[-1:]
+    return last[0].setting if last else None
+
+
+def may_be_set(case: Case, *keys: str) -> bool:
+    """Whether one of these keys may have a value that cannot be known from what was read."""
+    deployment, file = case.facts.deployment, case.facts.lmcache_file
+    if deployment.is_unknown(Area.ENV, "LMCACHE_CONFIG_FILE") or (
+        file is not None and file.text is None
+    ):
+        return True
+    return any(
+        deployment.is_unknown(Area.LMCACHE, key)
+        or deployment.is_unknown(Area.ENV, f"LMCACHE_{key.upper()}")
+        or deployment.is_unknown(Area.CONNECTOR, f"lmcache.{key}")
+        for key in keys
+    )
 
 
 def origin_of(case: Case, key: str) -> Origin:
@@ -58,6 +70,11 @@ def all_connectors(case: Case) -> tuple[Connector, ...]:
     """The connector and its children, as written."""
     connector = case.facts.connector
     return () if connector is None else tuple(connector.walk())
+
+
+def in_process_connectors(case: Case) -> tuple[Connector, ...]:
+    """Those of LMCache in the vLLM process, as written."""
+    return tuple(c for c in all_connectors(case) if c.name in CONNECTORS)
 
 
 def other_tiers(settings: LMCacheSettings) -> bool:

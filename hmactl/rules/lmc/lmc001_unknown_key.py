@@ -1,6 +1,8 @@
 """LMCache does not know a key.
 
-What: the installed LMCache has no such setting.
+What: the installed LMCache has no such setting, under `lmcache:` or in the file that
+LMCACHE_CONFIG_FILE names. In the file the keys are those of `lmcache:`; a variable's name
+(`LMCACHE_REMOTE_URL:`) is no key there. Names of older releases are mostly dropped too.
 
 Why: LMCache ignores unknown keys in its configuration file with a warning, and unknown
 environment variables without a word. The setting has no effect.
@@ -16,25 +18,30 @@ from collections.abc import Iterator
 
 from hmactl.finding import Finding, Severity
 from hmactl.rules.case import Case
+from hmactl.rules.lmc.in_process import in_process_settings
 
 ID = "LMC001"
 SEVERITY = Severity.ERROR
 
 
 def check(case: Case) -> Iterator[Finding]:
-    """One finding for each key under `lmcache:` that the installed LMCache does not have."""
+    """One finding for each key that the installed LMCache does not have."""
     settings = case.facts.answer.lmcache
     if settings is None:
         return
-    for setting in case.facts.deployment.lmcache:
-        if setting.name not in settings.unknown:
+    found = [(s, settings.unknown.get(s.name)) for s in case.facts.deployment.lmcache]
+    if case.facts.lmcache_file is not None and in_process_settings(case) is not None:
+        of_file = case.facts.lmcache_file.settings
+        found += [(s, settings.unknown_in_file.get(s.name)) for s in of_file]
+    for setting, near in found:
+        if near is None:
             continue
-        similar = ", ".join(f"`{name}`" for name in settings.unknown[setting.name])
+        similar = ", ".join(f"`{name}`" for name in near)
         yield Finding(
             ID,
             SEVERITY,
             f"LMCache {case.facts.answer.versions.lmcache} has no setting `{setting.name}`",
-            "LMCache ignores it silently",
+            "it has no effect; LMCache says so in one line of its log at most",
             f"similar settings exist: {similar}" if similar else "remove it",
             setting.origin,
         )

@@ -1,9 +1,11 @@
 """LMCache cannot read a value and drops it.
 
-What: LMCache's loader cannot convert the value. It logs a warning and uses None, not the default.
+What: LMCache's loader cannot convert the value: `5k` or `256.0` as a whole number, `5GB` as a size,
+JSON with single quotes or Python's `True`. It logs one warning and goes on with what it had before:
+the value of its file, or None, which is not the default.
 
-Why: LMCache then fails to initialise and the server goes on without a cache, or fails at the first
-request.
+Why: with None LMCache fails to initialise and the server goes on without a cache, or it fails at
+the first request. Otherwise the setting has no effect.
 
 Failing example: `chunk_size: 5k`.
 
@@ -14,6 +16,7 @@ Since: 0.1.0.
 
 from collections.abc import Iterator
 
+from hmactl.facts.lmcache_places import places, places_of
 from hmactl.finding import Finding, Severity
 from hmactl.rules.case import Case
 
@@ -22,22 +25,24 @@ SEVERITY = Severity.ERROR
 
 
 def check(case: Case) -> Iterator[Finding]:
-    """One finding for each key or variable whose value LMCache's own loader turns into None."""
+    """One finding for each place whose value LMCache's own converters refuse."""
     settings = case.facts.answer.lmcache
     if settings is None:
         return
-    deployment = case.facts.deployment
-    for setting in (*deployment.lmcache, *deployment.env):
-        key = setting.name.removeprefix("LMCACHE_").lower()
-        if setting in deployment.env and key == setting.name.lower():
+    for place in places(case.facts):
+        setting, value = place.setting, settings.values.get(place.key)
+        # In its file, LMCache leaves None where there was something else.
+        emptied = value is None and setting.value not in (None, "")
+        if place.readable and not (emptied and place == places_of(case.facts, place.key)[-1]):
             continue
-        if setting.value in (None, "") or settings.values.get(key, "") is not None:
-            continue
+        lost = value is None
         yield Finding(
             ID,
             SEVERITY,
-            f"LMCache cannot read `{setting.name}: {setting.value}` and uses None instead",
-            "LMCache fails to initialise and the server goes on without it",
+            f"LMCache cannot read `{setting.name}: {setting.value}` and uses {value} instead",
+            "LMCache fails to initialise and the server goes on without it"
+            if lost
+            else "it has no effect; LMCache logs one warning",
             "give a value of the setting's type",
             setting.origin,
         )

@@ -18,6 +18,7 @@ Since: 0.1.0.
 
 from collections.abc import Iterator
 
+from hmactl.deployment.setting import Area
 from hmactl.finding import Finding, Severity
 from hmactl.rules.case import Case
 from hmactl.rules.lmc.in_process import in_process_settings, separate_processes
@@ -34,6 +35,8 @@ def check(case: Case) -> Iterator[Finding]:
     """One finding where two processes that must agree on hashes do not."""
     settings = in_process_settings(case)
     if settings is None or not settings.hashes_differ or case.facts.answer.config is None:
+        return
+    if case.facts.deployment.is_unknown(Area.ENV, "PYTHONHASHSEED"):
         return
     values = settings.values
     algorithm = values.get("pre_caching_hash_algorithm")

@@ -15,9 +15,10 @@ Since: 0.1.0.
 
 from collections.abc import Iterator
 
+from hmactl.deployment.setting import Area
 from hmactl.finding import Finding, Severity
 from hmactl.rules.case import Case
-from hmactl.rules.lmc.in_process import in_process_settings
+from hmactl.rules.lmc.in_process import in_process_settings, may_be_set
 
 ID = "LMC014"
 SEVERITY = Severity.ERROR
@@ -26,7 +27,7 @@ SEVERITY = Severity.ERROR
 def check(case: Case) -> Iterator[Finding]:
     """One finding with LMCache's own words."""
     settings, deployment = in_process_settings(case), case.facts.deployment
-    if settings is None or settings.refusal is None:
+    if settings is None or settings.refusal is None or _is_incomplete(case):
         return
     first = next(iter(deployment.lmcache), None)
     yield Finding(
@@ -36,4 +37,14 @@ def check(case: Case) -> Iterator[Finding]:
         "vLLM ends when it makes the connector",
         "give what LMCache asks for",
         case.connector_origin if first is None else first.origin,
+    )
+
+
+def _is_incomplete(case: Case) -> bool:
+    """Whether settings are missing that LMCache may have asked for."""
+    unknown = case.facts.deployment.unknown
+    return may_be_set(case) or any(
+        u.area is Area.LMCACHE
+        or (u.area is Area.ENV and (u.name is None or u.name.startswith("LMCACHE_")))
+        for u in unknown
     )

@@ -17,7 +17,13 @@ from collections.abc import Iterator
 
 from hmactl.finding import Finding, Severity
 from hmactl.rules.case import Case
-from hmactl.rules.lmc.in_process import in_process_settings, number, other_tiers, written
+from hmactl.rules.lmc.in_process import (
+    in_process_settings,
+    may_be_set,
+    number,
+    other_tiers,
+    written,
+)
 from hmactl.rules.lmc.lmc008_read_as_false import says_no
 
 ID = "LMC015"
@@ -33,6 +39,8 @@ def check(case: Case) -> Iterator[Finding]:
         return
     if not number(settings, "max_local_cpu_size"):
         return  # then it does not even start, which another rule says
+    if may_be_set(case, "local_disk", "remote_url", "remote_storage_plugins", "extra_config"):
+        return
     yield Finding(
         ID,
         SEVERITY,

@@ -1,6 +1,7 @@
-"""A `lmcache.mp.*` key that LMCacheMPConnector does not know.
+"""A `lmcache.*` key that LMCacheMPConnector does not know.
 
-What: the installed connector's source has no such key.
+What: the installed connector's source has no such `lmcache.mp.*` key; or it is a setting of LMCache
+in the vLLM process, such as `lmcache.chunk_size`, which is an option of `lmcache server` here.
 
 Why: the connector only asks for the keys that it knows and says nothing about others. The default
 stays in force.
@@ -28,7 +29,7 @@ def check(case: Case) -> Iterator[Finding]:
         return
     for connector in served_connectors(case):
         for key in connector.extra_config:
-            if not key.startswith("lmcache.mp.") or key not in settings.unknown:
+            if not key.startswith("lmcache.") or key not in settings.unknown:
                 continue
             similar = ", ".join(f"`{name}`" for name in settings.unknown[key])
             yield Finding(

@@ -15,6 +15,7 @@ Since: 0.1.0.
 
 from collections.abc import Iterator
 
+from hmactl.deployment.setting import Area
 from hmactl.finding import Finding, Severity
 from hmactl.rules.case import Case
 from hmactl.rules.lms.server import option, served_connectors
@@ -32,6 +33,8 @@ def check(case: Case) -> Iterator[Finding]:
         return
     known = set(settings.server_options)
     missing = [name for name in _EXAMPLES if option(server, name) is None and name in known]
+    if any(case.facts.deployment.is_unknown(Area.LMCACHE_SERVER, name) for name in missing):
+        return
     described = server.start or len(missing) < len(_EXAMPLES)
     if not missing or not described or "l1-manager" in {s.name for s in server.options}:
         return

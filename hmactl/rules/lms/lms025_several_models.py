@@ -1,0 +1,66 @@
+"""One LMCache server cannot serve these models.
+
+What: a server has one chunk size, and it has to be a multiple of the block sizes of every model
+that it serves: of the least common multiple of all of them.
+
+Why: the connector of the model that does not fit refuses to register, and its vLLM ends after it
+has loaded the weights.
+
+Failing example: two documents for the server at the same address, of which one has blocks of 544
+tokens and the other of 16, with `chunk-size: 256`.
+
+Passing example: the same with `chunk-size: 544`.
+
+Source: LMCacheMPConnector in LMCache 0.5.6; https://github.com/LMCache/LMCache/issues/4782.
+
+Since: 0.1.0.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import permutations
+
+from hmactl.finding import Finding, Severity
+from hmactl.rules.blocks import group_blocks, misfit
+from hmactl.rules.case import Case
+from hmactl.rules.lms.server import number, option, served_connectors
+
+ID = "LMS025"
+SEVERITY = Severity.ERROR
+
+
+def check_together(cases: Sequence[Case]) -> Iterator[tuple[Case, Finding]]:
+    """One finding at each deployment that does not fit the server which another one describes."""
+    for describes, other in permutations(cases, 2):
+        server = describes.facts.deployment.lmcache_server
+        if server is None or not _addresses(describes) & _addresses(other):
+            continue
+        setting = option(server, "chunk-size")
+        size = None if setting is None else number(setting.value)
+        own, blocks = group_blocks(describes), group_blocks(other)
+        if size is None or own is None or blocks is None or misfit(int(size), own) is not None:
+            continue
+        theirs = other.facts.deployment.lmcache_server
+        if theirs is not None and option(theirs, "chunk-size") is not None:
+            continue  # which is held against its own blocks
+        if (fit := misfit(int(size), (*own, *blocks))) is None:
+            continue
+        finding = Finding(
+            ID,
+            SEVERITY,
+            f"the LMCache server of {describes.facts.deployment.name} has chunks of {size:.0f} "
+            f"tokens, no multiple of {fit.blocks}",
+            "the connector refuses to register, and vLLM ends after loading the weights",
+            f"`chunk-size: {fit.nearest}` for both, or another multiple of {fit.multiple}",
+            other.connector_origin,
+        )
+        yield other, finding
+
+
+def _addresses(case: Case) -> set[str]:
+    found = set()
+    for connector in served_connectors(case):
+        extra = connector.extra_config
+        if not extra.get("lmcache.mp.server_urls"):
+            host = str(extra.get("lmcache.mp.host", "tcp://localhost")).rpartition("/")[2]
+            found.add(f"{host}:{extra.get('lmcache.mp.port', 5555)}")
+    return found
