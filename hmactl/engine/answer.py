@@ -104,7 +104,6 @@ class EngineConfig(_Frozen):
     vocab_size: int
     cudagraph_mode: str | None = None
     encoder_decoder: bool | None = None
-    num_hidden_layers: int | None = None
     sleep_mode: bool | None = None
     speculative: Speculative | None = None
     graph_memory_reserved: bool | None = None

@@ -108,7 +108,7 @@ from hmactl.rules.top import (
     top004_port_for_each_rank,
     top005_several_servers,
 )
-from hmactl.rules.ver import ver001_known_issue, ver003_operations
+from hmactl.rules.ver import ver001_known_issue, ver002_untried_pair, ver003_operations
 
 RULES: tuple[Rule, ...] = (
     cli001_unknown_flag,
@@ -205,6 +205,7 @@ RULES: tuple[Rule, ...] = (
     top004_port_for_each_rank,
     top005_several_servers,
     ver001_known_issue,
+    ver002_untried_pair,
     ver003_operations,
 )
 

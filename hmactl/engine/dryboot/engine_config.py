@@ -116,9 +116,6 @@ def summary(config: Any) -> dict[str, Any]:
         "vocab_size": model.get_vocab_size(),
         "cudagraph_mode": _name(getattr(config.compilation_config, "cudagraph_mode", None)),
         "encoder_decoder": bool(getattr(model, "is_encoder_decoder", False)),
-        "num_hidden_layers": model.get_total_num_hidden_layers()
-        if hasattr(model, "get_total_num_hidden_layers")
-        else None,
         "sleep_mode": bool(getattr(model, "enable_sleep_mode", False)),
         "speculative": _speculative(config.speculative_config),
         "graph_memory_reserved": _graph_memory_reserved(config),

@@ -36,7 +36,7 @@ def check(case: Case) -> Iterator[Finding]:
         return
     for stage in case.facts.answer.layers:
         sizes = {size for layer in stage if (size := _size(layer)) is not None}
-        if len(sizes) < 2:
+        if len({heads * size for heads, size in sizes}) < 2:
             continue
         listed = " and ".join(f"{heads} x {size}" for heads, size in sorted(sizes))
         yield Finding(
