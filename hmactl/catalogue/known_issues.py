@@ -20,6 +20,7 @@ class KnownIssue:
     vllm: str = ""
     lmcache: str = ""
     connectors: tuple[str, ...] = ()
+    bundled: bool = False
     architectures: tuple[str, ...] = ()
     mamba: str = ""
     speculative: tuple[str, ...] = ()

@@ -77,6 +77,7 @@ def _case(
     lmcache: dict[str, Any] | None = None,
     reports: bool = True,
     role: str = "kv_both",
+    module: str | None = None,
 ) -> Case:
     plan = {"error": None, "groups": [{"layers": 4} | group for group in groups]}
     layer = {"count": 4, "first_layer": "model.layers.0"}
@@ -89,7 +90,7 @@ def _case(
             "connector": {
                 "name": connector,
                 "role": role,
-                "module": None,
+                "module": module,
                 "class": connector,
                 "file": None,
                 "supports_hma": True,
@@ -121,6 +122,7 @@ def _said(rule: Rule, case: Case) -> list[Finding]:
     return list(rule.check(case))
 
 
+BUNDLED = "vllm.distributed.kv_transfer.kv_connector.v1.lmcache_mp_connector"
 REFUSES = {"refuses_external_mamba_hits": True}
 WHOLE = {"requires_whole_mamba_blocks": True}
 FIELDS = {"transfer_fields": ["kv_connector", "kv_role", "kv_rank"], "ignores_unknown_fields": True}
@@ -270,12 +272,20 @@ CASES: dict[str, tuple[Rule, bool, Case]] = {
     "adapter": (
         ver001_known_issue,
         True,
-        _case(versions={"vllm": "0.21.0", "lmcache": "0.5.0"}),
+        _case(versions={"vllm": "0.21.0", "lmcache": "0.5.0"}, module=BUNDLED),
+    ),
+    "adapter-of-lmcaches-own": (
+        ver001_known_issue,
+        False,
+        _case(
+            versions={"vllm": "0.21.0", "lmcache": "0.5.0"},
+            module="lmcache.integration.vllm.lmcache_mp_connector_0201",
+        ),
     ),
     "adapter-older": (
         ver001_known_issue,
         False,
-        _case(versions={"vllm": "0.21.0", "lmcache": "0.4.6"}),
+        _case(versions={"vllm": "0.21.0", "lmcache": "0.4.6"}, module=BUNDLED),
     ),
     "fails-when-moved": (
         ver001_known_issue,

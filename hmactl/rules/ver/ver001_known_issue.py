@@ -47,6 +47,8 @@ def _holds(issue: KnownIssue, case: Case) -> bool:
     answer = case.facts.answer
     if issue.connectors and not connector_classes(case) & set(issue.connectors):
         return False
+    if issue.bundled and not _bundled(issue, case):
+        return False
     if issue.settings:
         values = {} if answer.lmcache is None else answer.lmcache.values
         if not all(values.get(key) for key in issue.settings):
@@ -56,6 +58,14 @@ def _holds(issue: KnownIssue, case: Case) -> bool:
     if issue.several_groups and case.facts.groups < 2:
         return False
     return _of_the_model(issue, case)
+
+
+def _bundled(issue: KnownIssue, case: Case) -> bool:
+    connector = case.facts.answer.connector
+    return connector is not None and any(
+        each.name in issue.connectors and (each.module or "").startswith("vllm.")
+        for each in connector.walk()
+    )
 
 
 def _of_the_server(issue: KnownIssue, case: Case) -> bool:
