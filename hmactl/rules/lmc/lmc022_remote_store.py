@@ -11,7 +11,7 @@ Failing example: `lmcache: {remote_url: "cache:65432"}`.
 Passing example: `lmcache: {remote_url: "lm://cache:65432"}`.
 
 Source: `ConnectorManager` and its adapters in the installed LMCache, which are asked;
-https://github.com/LMCache/LMCache/issues/2581, https://github.com/LMCache/LMCache/issues/2787.
+https://github.com/LMCache/LMCache/issues/2581.
 
 Since: 0.1.0.
 """
@@ -48,8 +48,7 @@ def check(case: Case) -> Iterator[Finding]:
 
 
 _FIXES = {
-    "remote_url": "an address that LMCache knows, such as `lm://host:65432` or "
-    "`redis://host:6379`, with `remote_serde: naive` where the serializer is the reason",
+    "remote_url": "an address that LMCache knows: `lm://host:65432` or `redis://host:6379`",
     "remote_storage_plugins": "a plugin that LMCache brings along (`fs`, `redis`), or "
     "`remote_storage_plugin.NAME.module_path` and `.class_name` in `extra_config`",
 }

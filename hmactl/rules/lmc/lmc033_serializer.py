@@ -1,10 +1,10 @@
-"""The serializer of the remote store does not work with this model.
+"""The serializer of the remote store, or blending, does not work with MLA.
 
-What: models with MLA (DeepSeek and its like) need `remote_serde: naive`. CacheGen packs 16-bit
-values, and an FP8 KV cache has none.
+What: models with MLA (DeepSeek and its like) need `remote_serde: naive`, and do not work with
+blending layer by layer.
 
-Why: with MLA LMCache fails to initialise ("MLA only works with naive serde mode") and the server
-goes on without it. With FP8 what comes back is not what was stored.
+Why: LMCache fails to initialise ("MLA only works with naive serde mode") and the server goes on
+without it.
 
 Failing example: DeepSeek-V3 with `lmcache: {remote_serde: cachegen}`.
 
