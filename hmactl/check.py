@@ -12,7 +12,7 @@ from hmactl.deployment.command import (
     serve_flags,
 )
 from hmactl.deployment.deployment import Deployment
-from hmactl.deployment.setting import COMMAND_LINE, ENVIRONMENT, Origin, Setting
+from hmactl.deployment.setting import COMMAND_LINE, ENVIRONMENT, Area, Origin, Setting
 from hmactl.engine.answer import Answer
 from hmactl.engine.ask import Question, Session
 from hmactl.engine.child import DryBootFailedError
@@ -79,6 +79,8 @@ def check_document(document: Document, session: Session | None, options: Options
     if session is None:
         return _unknown(document, "there is no engine to ask", failed=True)
     deployment = document.deployment
+    if (missing := _missing(deployment)) is not None:
+        return _unknown(document, missing, failed=True)
     try:
         gpu = _gpu(deployment, options)
     except UnknownGpuError as error:
@@ -95,7 +97,7 @@ def check_document(document: Document, session: Session | None, options: Options
         return _unknown(document, _failure(error), failed=True)
     verdict = verdict_of(facts)
     if facts.answer.error is None and facts.answer.plan is None:
-        verdict = Verdict(Decision.UNKNOWN, None, None, "the profile has errors: no plan was made")
+        verdict = Verdict(Decision.UNKNOWN, None, None, "what was read has errors: no plan was made")
     refusal = facts.answer.error
     failure = verdict.reason if refusal is not None and refusal.of_the_dry_boot else None
     facts = _with_lmcache(facts, options)
@@ -119,6 +121,17 @@ def check_together(checked: Sequence[Checked]) -> list[Checked]:
         replace(one, findings=_sorted([*one.findings, *further.get(index, [])]))
         for index, one in enumerate(checked)
     ]
+
+
+def _missing(deployment: Deployment) -> str | None:
+    """What has to be known before the engine can be asked, and is not."""
+    for unknown in deployment.unknown:
+        if unknown.area is Area.MODEL:
+            return f"the model is not known: `{unknown.text}` at {unknown.origin}"
+        if unknown.area is Area.VLLM:
+            what = "what else vLLM is told" if unknown.name is None else f"`--{unknown.name}`"
+            return f"{what} is not known: `{unknown.text}` at {unknown.origin}"
+    return None
 
 
 def _names(deployment: Deployment, model: str | None) -> Origin:

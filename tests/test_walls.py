@@ -17,7 +17,7 @@ ALLOWED = {
     "deployment": set(),
     "finding": {"deployment"},
     "engine": {"catalogue", "deployment"},
-    "sources": {"deployment", "finding"},
+    "sources": {"catalogue", "deployment", "finding"},
     "facts": {"catalogue", "deployment", "engine"},
     "account": {"deployment", "engine", "facts"},
     "verdict": {"catalogue", "deployment", "engine", "facts"},

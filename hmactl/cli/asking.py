@@ -16,6 +16,7 @@ from hmactl.engine.ask import Session
 from hmactl.engine.child import Limits
 from hmactl.engine.find import Engine, EngineNotFound, find_engine
 from hmactl.engine.local_gpu import local_gpu
+from hmactl.sources.command import read_command
 from hmactl.sources.document import Document
 from hmactl.sources.profile import read_profile_file, read_profiles
 
@@ -93,6 +94,20 @@ def read_documents(paths: tuple[str, ...]) -> Iterator[Document]:
             yield from read_profiles("-", text)
         else:
             yield from read_profile_file(Path(path))
+
+
+def read_server_command(argv: tuple[str, ...]) -> Document:
+    """The deployment that a command starts, given behind ``--``.
+
+    Raises click.UsageError where it starts no vLLM server.
+    """
+    document = read_command(argv, Path.cwd())
+    if document is None:
+        raise click.UsageError(
+            "what stands behind -- starts no server: expected `vllm serve MODEL ...` or "
+            "`python -m vllm.entrypoints.openai.api_server ...`, NAME=value in front"
+        )
+    return document
 
 
 def _no_vllm(engine: Engine) -> str:

@@ -8,10 +8,22 @@ import click
 from hmactl.cli.options import engine_options
 
 _FORMATS = ("text", "json")
+_COMMAND = "hmactl.command"
 
 
-@click.command(name="check")
-@click.argument("profiles", nargs=-1, required=True, metavar="PROFILE...")
+class _Check(click.Command):
+    """What stands behind ``--`` is a command and none of this one's arguments."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if "--" in args:
+            at = args.index("--")
+            ctx.meta[_COMMAND] = tuple(args[at + 1 :])
+            args = args[:at]
+        return super().parse_args(ctx, args)
+
+
+@click.command(name="check", cls=_Check, options_metavar="[OPTIONS]")
+@click.argument("profiles", nargs=-1, metavar="[PROFILE...] [-- COMMAND...]")
 @engine_options
 @click.option(
     "--format", "form", type=click.Choice(_FORMATS), default="text", help="Form of the report."
@@ -39,19 +51,25 @@ def command(
     """Say whether a deployment will come up, and what it costs if HMA is off.
 
     Asks the installed vLLM itself: its own start-up as far as the KV cache plan, without a GPU and
-    without weights. PROFILE is a profile file, or - for standard input.
+    without weights. PROFILE is a profile file, or - for standard input. COMMAND is one that starts
+    a server, such as `LMCACHE_CHUNK_SIZE=256 vllm serve MODEL --flag`; it is read and not run.
     """
     from hmactl.check import check_together
-    from hmactl.cli.asking import Asking, read_documents
+    from hmactl.cli.asking import Asking, read_documents, read_server_command
     from hmactl.cli.terminal import styler
     from hmactl.finding import Severity
     from hmactl.report.build import build_report
     from hmactl.report.json_form import render_json
     from hmactl.report.text import render_text
 
+    argv = click.get_current_context().meta.get(_COMMAND)
+    if not profiles and not argv:
+        raise click.UsageError("name a profile, or a command behind --")
+    commands = [] if argv is None else [read_server_command(argv)]
     how = Asking(**asking)
     with how.session(how.engine()) as session:
-        checked = [how.check(document, session) for document in read_documents(profiles)]
+        documents = [*read_documents(profiles), *commands]
+        checked = [how.check(document, session) for document in documents]
     checked = check_together(checked)
     report = build_report(checked)
     if form == "json":

@@ -1,17 +1,15 @@
 """LMCache's configuration file in, its settings with their places out."""
 
-import os
-import stat
 from collections.abc import Mapping
 from pathlib import Path
 
 from hmactl.deployment.deployment import Deployment
 from hmactl.deployment.lmcache_file import LMCacheFile
 from hmactl.deployment.setting import ENVIRONMENT, Area, Origin, Setting
+from hmactl.sources.text_file import read_text
 from hmactl.sources.yaml_nodes import read_documents
 
 VARIABLE = "LMCACHE_CONFIG_FILE"
-MAX_BYTES = 1 << 20
 
 
 def lmcache_file(
@@ -31,7 +29,7 @@ def lmcache_file(
         path, origin = environment[VARIABLE], ENVIRONMENT
     else:
         return None
-    return read_lmcache_file(path, origin, _text(directory / path) if path else None)
+    return read_lmcache_file(path, origin, read_text(directory / path) if path else None)
 
 
 def read_lmcache_file(path: str, origin: Origin, text: str | None) -> LMCacheFile:
@@ -48,15 +46,3 @@ def read_lmcache_file(path: str, origin: Origin, text: str | None) -> LMCacheFil
         for key, value in root.value.items()
     )
     return LMCacheFile(path, origin, text, settings)
-
-
-def _text(path: Path) -> str | None:
-    try:
-        if not stat.S_ISREG(path.stat().st_mode):
-            return None
-        # Should a FIFO have taken the file's place by now, this does not wait for its writer.
-        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:  # noqa: PTH123
-            data = file.read(MAX_BYTES + 1)
-        return data.decode() if len(data) <= MAX_BYTES else None
-    except (OSError, ValueError):  # ValueError: a NUL in the path, or no text
-        return None

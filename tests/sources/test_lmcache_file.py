@@ -7,7 +7,8 @@ import pytest
 
 from hmactl.deployment.deployment import Deployment
 from hmactl.deployment.setting import ENVIRONMENT, Area, Origin, Setting, Unknown
-from hmactl.sources.lmcache_file import MAX_BYTES, lmcache_file
+from hmactl.sources.lmcache_file import lmcache_file
+from hmactl.sources.text_file import MAX_BYTES
 
 AT = Origin("p.yaml", 4, 3)
 

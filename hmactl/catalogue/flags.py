@@ -1,0 +1,112 @@
+"""Which options ``vllm serve`` has on which version, and how they take their values.
+
+Data: data/flags.json, from the argument parsers of released versions.
+"""
+
+import functools
+import json
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any, Literal
+
+from packaging.version import InvalidVersion, Version
+
+Takes = Literal["nothing", "one", "several"]
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """An option by its long dashed name, without dashes in front.
+
+    ``takes`` None: versions disagree, and it is not known which this is. ``negative``: it was asked
+    for by its ``--no-`` form. ``shortened``: it was asked for by a beginning of its name, which
+    vLLM's parser accepts where only one option begins so.
+    """
+
+    name: str
+    takes: Takes | None
+    choices: tuple[str, ...] = ()
+    negative: bool = False
+    shortened: bool = False
+
+
+class VllmFlags:
+    """The options of one version; of all versions together where it is not known."""
+
+    def __init__(self, spellings: dict[str, Flag]) -> None:
+        self._spellings = spellings
+
+    def __contains__(self, written: str) -> bool:
+        return written in self._spellings
+
+    def spellings(self) -> frozenset[str]:
+        """Everything that can be written, dashes in front: long names, aliases, --no- forms."""
+        return frozenset(self._spellings)
+
+    def find(self, written: str) -> Flag | None:
+        """The option that is meant, dashes in front: a name, an alias, or a beginning of one name.
+
+        None where there is no such option, or where several begin so.
+        """
+        if (flag := self._spellings.get(written)) is not None:
+            return flag
+        if not written.startswith("--"):
+            return None
+        meant = {name: flag for name, flag in self._spellings.items() if name.startswith(written)}
+        if len(meant) != 1:
+            return None
+        flag = next(iter(meant.values()))
+        return Flag(flag.name, flag.takes, flag.choices, flag.negative, shortened=True)
+
+
+@functools.cache
+def vllm_flags(version: str | None = None) -> VllmFlags:
+    """The options of that vLLM version.
+
+    A version between two that were read is taken for the older one. Where it is None, or outside of
+    those that were read, the options of all of them are meant.
+    """
+    data = _data()
+    known = [Version(one) for one in data["versions"]]
+    wanted = _within(version, known)
+    spellings: dict[str, Flag] = {}
+    for name, runs in data["options"].items():
+        facts = [
+            run
+            for run in runs
+            if wanted is None or Version(run["from"]) <= wanted <= Version(run["to"])
+        ]
+        if not facts:
+            continue
+        takes = {run["takes"] for run in facts}
+        choices = facts[-1].get("choices", ()) if wanted is not None else ()
+        flag = Flag(name, takes.pop() if len(takes) == 1 else None, tuple(choices))
+        spellings[f"--{name}"] = flag
+        for alias in {alias for run in facts for alias in run.get("aliases", ())}:
+            negative = alias.startswith("--no-")
+            spellings[alias] = Flag(name, flag.takes, flag.choices, negative=negative)
+    return VllmFlags(spellings)
+
+
+def read_versions() -> tuple[str, ...]:
+    """The versions whose options are known, oldest first."""
+    return tuple(_data()["versions"])
+
+
+def _within(version: str | None, known: list[Version]) -> Version | None:
+    if version is None:
+        return None
+    try:
+        wanted = Version(version)
+    except InvalidVersion:
+        return None
+    older = [one for one in known if one <= wanted]
+    if not older or wanted.release[:2] > known[-1].release[:2]:
+        return None
+    return older[-1]
+
+
+@functools.cache
+def _data() -> dict[str, Any]:
+    text = resources.files("hmactl.catalogue").joinpath("data/flags.json").read_text("utf-8")
+    return json.loads(text)  # type: ignore[no-any-return]

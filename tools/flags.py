@@ -1,0 +1,111 @@
+"""Bring hmactl's catalogue of ``vllm serve`` options up to date from installed vLLM versions.
+
+    python -m tools.flags PYTHON...
+
+For maintainers, from the repository's root. Every PYTHON is an interpreter with a vLLM
+(`python -m tools.versions` makes them); its own argument parser is asked, because half of the
+options are made from annotations when it runs. Versions that are not given stay as they are.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from packaging.version import Version
+
+from hmactl.catalogue.connector_versions import by_version
+from hmactl.catalogue.gpus import DEFAULT_GPU, find_gpu
+from hmactl.engine.bridge_environment import bridge_environment
+from hmactl.engine.find import find_engine
+
+DATA = Path("hmactl/catalogue/data/flags.json")
+ABOUT = (
+    "Options of `vllm serve` per release, as its own argument parser has them; written by `python "
+    "-m tools.flags`, not edited by hand. A run holds for each of `versions` from `from` to `to`. "
+    "takes: what stands behind the option. aliases: other spellings, the --no- form among them. "
+    "choices: where only these values are taken."
+)
+_ENGINE = Path(__file__).parent.parent / "hmactl" / "engine"
+_DUMP = Path(__file__).parent / "flags_dump.py"
+
+Options = dict[str, Any]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tools.flags")
+    parser.add_argument("pythons", nargs="+", metavar="PYTHON")
+    releases = expand(json.loads(DATA.read_text("utf-8"))) if DATA.exists() else {}
+    for python in parser.parse_args().pythons:
+        try:
+            version, options = ask(python)
+        except subprocess.CalledProcessError as error:
+            sys.exit(f"{python}: {error}")
+        print(f"{version}: {len(options)} options", file=sys.stderr, flush=True)
+        releases[version] = options
+    DATA.write_text(compact(releases), "utf-8")
+
+
+def ask(python: str) -> tuple[str, Options]:
+    """The version of the vLLM in that interpreter, and the options of its parser."""
+    engine = find_engine(python)
+    environment = {**os.environ, "CUDA_VISIBLE_DEVICES": ""}
+    environment |= bridge_environment(engine, environment)
+    with tempfile.TemporaryDirectory() as directory:
+        out = Path(directory) / "options.json"
+        subprocess.run(
+            [python, str(_DUMP), str(_ENGINE), str(out), json.dumps(_gpu())],
+            env=environment,
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
+        answer = json.loads(out.read_text("utf-8"))
+    return answer["version"].partition("+")[0], answer["options"]
+
+
+def _gpu() -> dict[str, Any]:
+    """What the dry boot wants to know of a virtual GPU."""
+    gpu = find_gpu(DEFAULT_GPU)
+    assert gpu is not None  # noqa: S101 - for mypy: that name is in the catalogue
+    names = ("name", "capability", "memory", "usable_memory", "sm_count", "shared_memory")
+    return {name: getattr(gpu, name) for name in names} | {"count": 1}
+
+
+def expand(data: dict[str, Any]) -> dict[str, Options]:
+    """The options of each version, from the data file's own form."""
+    releases: dict[str, Options] = {version: {} for version in data["versions"]}
+    for name, runs in data["options"].items():
+        for version, facts in by_version(runs, data["versions"]):
+            releases[version][name] = facts
+    return releases
+
+
+def compact(releases: dict[str, Options]) -> str:
+    """The data file's form: a line for each run of versions that say the same of an option."""
+    versions = sorted(releases, key=Version)
+    lines = []
+    for name in sorted({name for options in releases.values() for name in options}):
+        runs: list[dict[str, Any]] = []
+        previous = None
+        for version in versions:
+            facts = releases[version].get(name)
+            if facts is not None and facts == previous:
+                runs[-1]["to"] = version
+            elif facts is not None:
+                runs.append({"from": version, "to": version, **facts})
+            previous = facts
+        shown = ",\n".join(f"      {json.dumps(run)}" for run in runs)
+        lines.append(f"    {json.dumps(name)}: [\n{shown}\n    ]")
+    options = "{\n" + ",\n".join(lines) + "\n  }"
+    return (
+        f'{{\n  "about": {json.dumps(ABOUT)},\n  "versions": {json.dumps(versions)},\n'
+        f'  "options": {options}\n}}\n'
+    )
+
+
+if __name__ == "__main__":
+    main()
