@@ -97,7 +97,9 @@ def check_document(document: Document, session: Session | None, options: Options
         return _unknown(document, _failure(error), failed=True)
     verdict = verdict_of(facts)
     if facts.answer.error is None and facts.answer.plan is None:
-        verdict = Verdict(Decision.UNKNOWN, None, None, "what was read has errors: no plan was made")
+        verdict = Verdict(
+            Decision.UNKNOWN, None, None, "what was read has errors: no plan was made"
+        )
     refusal = facts.answer.error
     failure = verdict.reason if refusal is not None and refusal.of_the_dry_boot else None
     facts = _with_lmcache(facts, options)

@@ -50,7 +50,8 @@ def test_a_configuration_file_comes_before_the_command(tmp_path: Path) -> None:
     (tmp_path / "c.yaml").write_text(
         "model: m\nmax_model_len: 10\nenforce-eager: true\nkv-transfer-config: {kv_connector: X}\n"
     )
-    document = read_command(["vllm", "serve", "--config", "c.yaml", "--max-model-len", "20"], tmp_path)
+    words = ["vllm", "serve", "--config", "c.yaml", "--max-model-len", "20"]
+    document = read_command(words, tmp_path)
     assert document is not None
     assert document.deployment is not None
     deployment = document.deployment
