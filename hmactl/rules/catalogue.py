@@ -34,6 +34,7 @@ from hmactl.rules.hma import (
     hma008_one_prompt_a_step,
     hma009_other_mamba_mode,
     hma010_short_prompts,
+    hma012_neither_works,
 )
 from hmactl.rules.lmc import (
     lmc001_unknown_key,
@@ -144,6 +145,7 @@ RULES: tuple[Rule, ...] = (
     hma008_one_prompt_a_step,
     hma009_other_mamba_mode,
     hma010_short_prompts,
+    hma012_neither_works,
     lmc001_unknown_key,
     lmc002_unreadable_value,
     lmc003_dead_settings,

@@ -5,6 +5,7 @@ what came out.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -24,8 +25,13 @@ from hmactl.rules.con import (
     con015_failed_load,
     con016_sleep_mode,
 )
-from hmactl.rules.hma import hma006_external_hits, hma007_block_over_budget
+from hmactl.rules.hma import (
+    hma006_external_hits,
+    hma007_block_over_budget,
+    hma012_neither_works,
+)
 from hmactl.rules.ver import ver001_known_issue, ver002_untried_pair, ver003_operations
+from hmactl.verdict.situation import verdict_of
 from hmactl.verdict.verdict import HMA_ON, Decision, Verdict
 
 VERSIONS = {
@@ -378,6 +384,49 @@ def test_each_case(name: str) -> None:
     found = _said(rule, case)
     assert bool(found) is speaks, found
     assert all(finding.id == rule.ID for finding in found)
+
+
+_ENABLED = "Hybrid KV cache manager was explicitly enabled but is not supported"
+_UNIFY = "failed to convert the KV cache specs to one unified type."
+EVENTS = Setting("kv-events-config", {"enable_kv_cache_events": True}, DEFAULT)
+
+
+@pytest.mark.parametrize(
+    ("on_refused", "off_refused", "speaks"),
+    [(True, True, True), (False, True, False), (True, False, False)],
+    ids=["neither", "hma-on-works", "hma-off-works"],
+)
+def test_events_with_a_model_that_needs_hma(
+    on_refused: bool, off_refused: bool, speaks: bool
+) -> None:
+    # As vLLM 0.19.1 and 0.20.2 answer for Qwen3-Next, and 0.19.1 for Gemma 3.
+    facts = _case("OffloadingConnector").facts
+    works: dict[str, Any] = {"error": None, "bytes_per_request": 1000}
+    fails = {"error": {"type": "ValueError", "message": _UNIFY}}
+    answer = Answer.model_validate(
+        facts.answer.model_dump(by_alias=True)
+        | {
+            "connector": None,
+            "hma": {
+                "operator_flag": None,
+                "default": {"on": not on_refused, "error": None},
+                "explicit_on": {
+                    "on": None if on_refused else True,
+                    "error": _ENABLED if on_refused else None,
+                },
+                "explicit_off": {"on": False, "error": None},
+            },
+            "plan": {
+                "hma_on": works | {"groups": [{"layers": 4} | g for g in (STATES, ATTENTION)]},
+                "hma_off": fails if off_refused else works,
+            },
+        }
+    )
+    deployment = replace(facts.deployment, connector=None, vllm=(EVENTS,))
+    facts = replace(facts, answer=answer, deployment=deployment)
+    found = list(hma012_neither_works.check(Case(facts, verdict_of(facts))))
+    assert bool(found) is speaks
+    assert all("remove `kv-events-config`" in finding.fix for finding in found)
 
 
 @pytest.mark.parametrize("issue", known_issues(), ids=lambda issue: issue.source)
