@@ -11,11 +11,13 @@ _ANY_PURPOSE = ("offload", "transfer")
 
 @dataclass(frozen=True, slots=True)
 class ConnectorFacts:
-    """``purpose``: offload, transfer, debug or special; ``what`` completes "this is ..."."""
+    """``purpose``: offload, transfer, debug or special; ``what`` completes "this is ...";
+    ``needs`` is what else the change to it takes."""
 
     name: str
     purpose: str
     what: str
+    needs: str | None = None
 
 
 def connector_facts(name: str) -> ConnectorFacts | None:

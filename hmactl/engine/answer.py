@@ -110,7 +110,10 @@ class EngineConfig(_Frozen):
 
 
 class ConnectorAnswer(_Frozen):
-    """The connector class that really loads. ``supports_hma`` None: it does not load here."""
+    """The connector class that really loads. ``supports_hma`` None: it does not load here.
+
+    ``old_constructor``: it takes no kv_cache_config, for which vLLM does not load it.
+    """
 
     name: str
     role: str
@@ -121,6 +124,7 @@ class ConnectorAnswer(_Frozen):
     error: str | None
     children: "tuple[ConnectorAnswer, ...]" = ()
     reports_failed_blocks: bool | None = None
+    old_constructor: bool = False
 
     def __init__(self, **data: Any) -> None:
         # "class" is the name in every JSON form, and no Python identifier.

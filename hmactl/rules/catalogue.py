@@ -20,6 +20,7 @@ from hmactl.rules.con import (
     con015_failed_load,
     con016_sleep_mode,
     con017_offloading_size,
+    con018_old_constructor,
 )
 from hmactl.rules.eng import eng001_refused, eng004_other_gpu
 from hmactl.rules.env import env001_expandable_segments, env002_former_variable
@@ -34,6 +35,7 @@ from hmactl.rules.hma import (
     hma008_one_prompt_a_step,
     hma009_other_mamba_mode,
     hma010_short_prompts,
+    hma011_enabled_for_nothing,
     hma012_neither_works,
 )
 from hmactl.rules.lmc import (
@@ -131,6 +133,7 @@ RULES: tuple[Rule, ...] = (
     con015_failed_load,
     con016_sleep_mode,
     con017_offloading_size,
+    con018_old_constructor,
     eng001_refused,
     eng004_other_gpu,
     env001_expandable_segments,
@@ -145,6 +148,7 @@ RULES: tuple[Rule, ...] = (
     hma008_one_prompt_a_step,
     hma009_other_mamba_mode,
     hma010_short_prompts,
+    hma011_enabled_for_nothing,
     hma012_neither_works,
     lmc001_unknown_key,
     lmc002_unreadable_value,

@@ -1,10 +1,9 @@
 """Sentences that several rules share."""
 
-from collections.abc import Sequence
-
-from hmactl.catalogue.connectors import ConnectorFacts
 from hmactl.deployment.size import format_gib
 from hmactl.engine.answer import Plans
+from hmactl.rules.case import Case
+from hmactl.verdict.verdict import HMA_ON
 
 
 def capacity_loss(plan: Plans) -> str:
@@ -28,9 +27,35 @@ def capacity_loss(plan: Plans) -> str:
     return "the capacity that HMA gives is lost"
 
 
-def alternatives_text(connectors: Sequence[ConnectorFacts]) -> str:
-    """Which installed connectors keep HMA on, as a fix."""
-    if not connectors:
-        return "no installed connector that does the same job supports HMA"
-    listed = "; ".join(f"{c.name} ({c.what})" for c in connectors)
-    return f"these installed connectors keep HMA on: {listed}"
+def alternatives_text(case: Case) -> str:
+    """Which installed connectors keep HMA on, what each takes, and what newer releases would do."""
+    connectors = case.hma_alternatives()
+    newer = [
+        f"{u.connector} supports HMA from {u.package} {u.version} on" for u in case.hma_upgrades()
+    ]
+    if connectors:
+        listed = "; ".join(
+            f"`{c.name}` ({c.what}{f'; {c.needs}' if c.needs else ''})" for c in connectors
+        )
+        said = f"change the connector to one of these, which keep HMA on: {listed}"
+    else:
+        said = "no installed connector that does the same job supports HMA"
+    return ". ".join([said, *newer])
+
+
+def enabling_text(case: Case) -> str | None:
+    """What comes of asking this vLLM for HMA all the same; None where that is not known."""
+    answer = case.facts.answer
+    if answer.hma is None or answer.connector is None or answer.connector.supports_hma is not False:
+        return None
+    state, vllm = answer.hma.explicit_on, f"vLLM {answer.versions.vllm}"
+    if state.error is not None:
+        return f"with {HMA_ON} {vllm} ends at configuration time"
+    if state.on is False:
+        return f"{HMA_ON} changes nothing: {vllm} overrules it"
+    if state.on is True:
+        return (
+            f"with {HMA_ON} {vllm} ends when it creates the connector, after it has loaded the "
+            "weights"
+        )
+    return None

@@ -168,3 +168,51 @@ def test_the_size_alone(asked: Asked) -> None:
     else:
         assert answer.connector is not None
         assert answer.connector.name == options.backends[options.default or ""].connector
+
+
+OWN = """
+from vllm.distributed.kv_transfer.kv_connector.v1.base import KVConnectorBase_V1
+from vllm.distributed.kv_transfer.kv_connector.v1.multi_connector import MultiConnector
+
+class OwnMulti(MultiConnector): ...
+
+class Old(KVConnectorBase_V1):
+    def __init__(self, vllm_config, role): ...
+"""
+
+
+def _own(asked: Asked, name: str, *children: str) -> Answer:
+    (asked.directory / "own_connectors.py").write_text(OWN)
+    config: dict[str, object] = {
+        "kv_connector": name,
+        "kv_role": "kv_both",
+        "kv_connector_module_path": "own_connectors",
+    }
+    inner = [{"kv_connector": child, "kv_role": "kv_both"} for child in children]
+    if inner:
+        config["kv_connector_extra_config"] = {"connectors": inner}
+    flag = "kv-transfer-config", json.dumps(config)
+    return asked(flag, PYTHONPATH=str(asked.directory))
+
+
+def test_a_descendant_of_multi_connector_is_as_good_as_its_children(asked: Asked) -> None:
+    answer = _own(asked, "OwnMulti", "ExampleConnector", "DecodeBenchConnector")
+    assert answer.connector is not None
+    assert [c.name for c in answer.connector.children] == [
+        "ExampleConnector",
+        "DecodeBenchConnector",
+    ]
+    assert answer.connector.supports_hma is False
+
+
+def test_a_constructor_of_two_arguments(asked: Asked) -> None:
+    answer = _own(asked, "Old")
+    refused = not asked.release.rules.old_constructors
+    if answer.connector is None:
+        # Since 0.22 the class is loaded while vLLM is configured.
+        assert refused
+        assert answer.error is not None
+        assert "must accept kv_cache_config" in answer.error.message
+        return
+    assert answer.connector.old_constructor is refused
+    assert (answer.connector.error is not None) is refused

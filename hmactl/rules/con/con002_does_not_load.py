@@ -27,7 +27,7 @@ def check(case: Case) -> Iterator[Finding]:
     if case.facts.answer.connector is None or any(con004_child_role.check(case)):
         return
     for connector in case.facts.answer.connector.walk():
-        if connector.error is None:
+        if connector.error is None or connector.old_constructor:
             continue
         yield Finding(
             ID,

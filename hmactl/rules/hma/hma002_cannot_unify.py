@@ -5,7 +5,8 @@ KV cache specs that vLLM cannot promote to one type. With HMA off, which this co
 engine ends after it has loaded the weights: "Failed to promote local KV cache specs to one
 unified type".
 
-Why: no flag helps. Switching HMA on explicitly ends in the connector's refusal instead.
+Why: no flag helps. Switching HMA on explicitly is overruled up to vLLM 0.12, and since 0.13 ends
+in the connector's refusal instead.
 
 Failing example: `connector: LMCacheConnectorV1` with Qwen3-Next.
 
@@ -18,7 +19,7 @@ from collections.abc import Iterator
 
 from hmactl.finding import Finding, Severity
 from hmactl.rules.case import Case
-from hmactl.rules.wording import alternatives_text
+from hmactl.rules.wording import alternatives_text, enabling_text
 from hmactl.verdict.situation import first_line
 from hmactl.verdict.verdict import Decision
 
@@ -42,8 +43,8 @@ def check(case: Case) -> Iterator[Finding]:
         SEVERITY,
         f"{case.verdict.reason.partition(',')[0]}, and the model cannot run without HMA "
         f"({' beside '.join(kinds)})",
-        f"vLLM ends after loading the weights: {first_line(off.error.message)}. No flag helps: "
-        "with HMA switched on the connector itself is refused",
-        alternatives_text(case.hma_alternatives()),
+        f"vLLM ends after loading the weights: {first_line(off.error.message)}. No flag helps"
+        + (f": {said}" if (said := enabling_text(case)) else ""),
+        alternatives_text(case),
         case.connector_origin,
     )

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from hmactl.deployment.policy import HmaPolicy
 from hmactl.finding import Finding, Severity
 from hmactl.rules.case import Case
-from hmactl.rules.wording import alternatives_text, capacity_loss
+from hmactl.rules.wording import alternatives_text, capacity_loss, enabling_text
 from hmactl.verdict.verdict import Decision
 
 ID = "HMA003"
@@ -31,11 +31,12 @@ def check(case: Case) -> Iterator[Finding]:
         return
     if case.verdict.decision is not Decision.REFUSE or plan.hma_off.bytes_per_request is None:
         return
+    said = enabling_text(case)
     yield Finding(
         ID,
         SEVERITY,
         case.verdict.reason,
-        f"not launched. With HMA off: {capacity_loss(plan)}",
-        f"set `hma: auto` to accept that, or: {alternatives_text(case.hma_alternatives())}",
+        f"{said or 'not launched'}. With HMA off: {capacity_loss(plan)}",
+        f"set `hma: auto` to accept that, or: {alternatives_text(case)}",
         case.facts.deployment.hma_origin,
     )

@@ -1,0 +1,172 @@
+"""What the rules about HMA say of an explicit enable, of other connectors and of newer releases."""
+
+from typing import Any
+
+import pytest
+
+from hmactl.deployment.deployment import Connector, Deployment
+from hmactl.deployment.form import Form
+from hmactl.deployment.policy import HmaPolicy
+from hmactl.deployment.setting import DEFAULT, Setting
+from hmactl.engine.answer import Answer
+from hmactl.facts.facts import Facts
+from hmactl.finding import Finding
+from hmactl.rules.case import Case
+from hmactl.rules.con import con002_does_not_load, con018_old_constructor
+from hmactl.rules.hma import (
+    hma001_disabled,
+    hma002_cannot_unify,
+    hma003_keep_impossible,
+    hma011_enabled_for_nothing,
+)
+from hmactl.verdict.situation import verdict_of
+
+GROUP = {"spec": "FullAttentionSpec", "block_size": 16, "page_size_bytes": 1024, "layers": 6}
+PLAN: dict[str, Any] = {"error": None, "bytes_per_request": 1 << 30, "groups": [GROUP, GROUP]}
+CANNOT = {"error": {"type": "ValueError", "message": "Failed to promote"}}
+
+
+def _described(name: str, **more: Any) -> dict[str, Any]:
+    found = {"role": "kv_both", "module": "m", "class": name, "file": None, "error": None}
+    return {"name": name, "supports_hma": False, **found, **more}
+
+
+def _case(
+    *,
+    vllm: str = "0.32.0",
+    lmcache: str | None = "0.5.6",
+    explicit_on: dict[str, Any] | None = None,
+    with_hma: tuple[str, ...] = (),
+    groups: int = 2,
+    unify: bool = True,
+    name: str = "LMCacheConnectorV1",
+    **deployment: Any,
+) -> Case:
+    plan = PLAN | {"groups": [GROUP] * groups}
+    answer = Answer.model_validate(
+        {
+            "error": None,
+            "versions": {
+                "vllm": vllm,
+                "vllm_path": "",
+                "lmcache": lmcache,
+                "torch": "2",
+                "transformers": None,
+                "python": "3.12",
+                "python_path": "",
+            },
+            "hma": {
+                "operator_flag": None,
+                "default": {"on": False, "error": None},
+                "explicit_on": explicit_on or {"on": True, "error": None},
+                "explicit_off": {"on": False, "error": None},
+            },
+            "connector": _described(name),
+            "connectors_with_hma": [_described(n, supports_hma=True) for n in with_hma],
+            "plan": {"hma_on": plan, "hma_off": plan | {"groups": [GROUP]} if unify else CANNOT},
+        }
+    )
+    model = Setting("model", "m", DEFAULT)
+    facts = Facts(
+        Deployment("x", "x", model, connector=Connector(name, DEFAULT), **deployment),
+        answer,
+        None,
+        None,
+        None,
+    )
+    return Case(facts, verdict_of(facts))
+
+
+def _one(findings: Any) -> Finding:
+    (finding,) = findings
+    assert isinstance(finding, Finding)
+    return finding
+
+
+@pytest.mark.parametrize(
+    ("vllm", "explicit_on", "words"),
+    [
+        ("0.32.0", {"on": True, "error": None}, "vLLM 0.32.0 ends when it creates the connector"),
+        ("0.12.0", {"on": False, "error": None}, "changes nothing: vLLM 0.12.0 overrules it"),
+        ("0.19.1", {"on": None, "error": "no"}, "vLLM 0.19.1 ends at configuration time"),
+    ],
+)
+def test_an_explicit_enable(vllm: str, explicit_on: dict[str, Any], words: str) -> None:
+    disabled = _one(hma001_disabled.check(_case(vllm=vllm, explicit_on=explicit_on)))
+    assert words in disabled.consequence
+    refused = _case(vllm=vllm, explicit_on=explicit_on, unify=False)
+    assert words in _one(hma002_cannot_unify.check(refused)).consequence
+    kept = _case(vllm=vllm, explicit_on=explicit_on, hma=HmaPolicy.KEEP)
+    assert words in _one(hma003_keep_impossible.check(kept)).consequence
+
+
+def test_other_connectors_say_what_they_do_and_take() -> None:
+    case = _case(with_hma=("OffloadingConnector", "LMCacheMPConnector", "NixlConnector"))
+    fix = _one(hma001_disabled.check(case)).fix
+    assert fix.index("`LMCacheMPConnector` (LMCache in a server of its own") < fix.index(
+        "`OffloadingConnector` (vLLM's own offload to host memory"
+    )
+    assert "`lmcache server` must run beside it" in fix
+    assert "cpu_bytes_to_use" in fix
+    assert "Nixl" not in fix
+
+
+@pytest.mark.parametrize(
+    ("name", "vllm", "lmcache", "words"),
+    [
+        ("NixlConnector", "0.17.1", None, "NixlConnector supports HMA from vLLM 0.18.0 on"),
+        (
+            "LMCacheMPConnector",
+            "0.32.0",
+            "0.4.6",
+            "LMCacheMPConnector supports HMA from LMCache 0.4.7 on",
+        ),
+        ("LMCacheConnectorV1", "0.18.1", None, "SimpleCPUOffloadConnector supports HMA from vLLM"),
+    ],
+)
+def test_a_newer_release_that_would_help(
+    name: str, vllm: str, lmcache: str | None, words: str
+) -> None:
+    case = _case(name=name, vllm=vllm, lmcache=lmcache)
+    assert words in _one(hma001_disabled.check(case)).fix
+
+
+def test_no_newer_release_is_promised() -> None:
+    case = _case(with_hma=("OffloadingConnector",))
+    assert " on: `OffloadingConnector`" in (fix := _one(hma001_disabled.check(case)).fix)
+    assert "from vLLM" not in fix
+
+
+@pytest.mark.parametrize(
+    ("form", "policy", "groups", "on", "found"),
+    [
+        (Form.SHELL, HmaPolicy.KEEP, 1, True, True),
+        (Form.PROFILE, HmaPolicy.KEEP, 1, True, False),
+        (Form.SHELL, HmaPolicy.AUTO, 1, True, False),
+        (Form.SHELL, HmaPolicy.KEEP, 2, True, False),
+        # vLLM 0.12 overrules the flag, and starts.
+        (Form.SHELL, HmaPolicy.KEEP, 1, False, False),
+    ],
+)
+def test_enabled_for_nothing(
+    form: Form, policy: HmaPolicy, groups: int, on: bool, found: bool
+) -> None:
+    case = _case(explicit_on={"on": on, "error": None}, groups=groups, hma=policy, form=form)
+    assert bool([*hma011_enabled_for_nothing.check(case)]) is found
+
+
+@pytest.mark.parametrize("old", [True, False])
+def test_a_constructor_without_the_third_argument(old: bool) -> None:
+    case = _case()
+    described = _described("C", supports_hma=None, error="ValueError: no", old_constructor=old)
+    answer = case.facts.answer.model_copy(
+        update={
+            "connector": Answer.model_validate(
+                case.facts.answer.model_dump() | {"connector": described}
+            ).connector
+        }
+    )
+    facts = Facts(case.facts.deployment, answer, None, None, None)
+    case = Case(facts, case.verdict)
+    assert len([*con018_old_constructor.check(case)]) == int(old)
+    assert len([*con002_does_not_load.check(case)]) == int(not old)
