@@ -75,8 +75,10 @@ def test_qwen3_next_cannot_do_without(hmactl: Run, tmp_path: Path) -> None:
     profile = tmp_path / "p.yaml"
     profile.write_text("model: Qwen/Qwen3-Next-80B-A3B-Instruct\nconnector: LMCacheMPConnector\n")
     status, one = _check(hmactl, profile, "--kv-cache-memory", "40GiB")
-    # The plan holds for 40 GiB, but one H100 cannot hold the weights of 80e9 bf16 parameters.
-    assert (status, [f["id"] for f in one["findings"]]) == (1, ["MEM003"])
+    # The plan holds for 40 GiB, but one H100 cannot hold the weights of 80e9 bf16 parameters. The
+    # block of 544 tokens is that of the plan below.
+    assert (status, [f["id"] for f in one["findings"]]) == (1, ["MEM003", "HMA010"])
+    assert "fewer than 544 tokens" in one["findings"][1]["message"]
     assert one["verdict"]["decision"] == "keep"
     on, off = one["plan"]["hma_on"], one["plan"]["hma_off"]
     assert (on["num_blocks"], on["tokens"]) == (3212, 1725423)
