@@ -16,6 +16,7 @@ Since: 0.1.0.
 from collections.abc import Iterator
 
 from hmactl.deployment.size import format_gib
+from hmactl.facts.memory import KvMemory
 from hmactl.finding import Finding, Severity
 from hmactl.rules.case import Case
 from hmactl.rules.mem.fit import chosen_plan, remedies
@@ -36,9 +37,13 @@ def check(case: Case) -> Iterator[Finding]:
         SEVERITY,
         f"may not start: one request of maximum length needs "
         f"{format_gib(plan.bytes_per_request)} of about {format_gib(memory.smallest)} (estimate), "
-        f"and activations may take up to {format_gib(memory.activations)}",
-        "if the engine's activations take more than is to spare, it ends after loading the weights",
+        f"and {_takes(memory)} may take up to {format_gib(memory.activations)}",
+        f"if {_takes(memory)} take more than is to spare, vLLM ends after loading the weights",
         f"{remedies(case, plan)}; or a smaller `max-num-seqs`, which the sampler's share of the "
         "activations is proportional to",
         case.flag_origin("max-model-len"),
     )
+
+
+def _takes(memory: KvMemory) -> str:
+    return "activations and CUDA graphs" if memory.graphs else "activations"
