@@ -9,8 +9,8 @@ from hmactl.engine.answer import Group, LayerKind
 from hmactl.engine.model_config import ModelOrigin
 from hmactl.facts.memory import MemoryOrigin
 from hmactl.finding import Severity
-from hmactl.report.memory_text import render_memory, render_to_verify
 from hmactl.report.lmcache import lmcache_lines
+from hmactl.report.memory_text import render_memory, render_to_verify
 from hmactl.report.model import (
     ConnectorReport,
     DeploymentReport,
