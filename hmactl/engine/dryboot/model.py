@@ -4,7 +4,7 @@ from typing import Any
 
 import torch
 
-from . import draft, equal_routers, fake_group, layers
+from . import draft, equal_routers, fake_group, layers, online_quantization
 from .meta import MetaDevice
 
 _SPEC_FIELDS = (
@@ -52,9 +52,14 @@ class Rank:
 
 
 def weight_bytes(model: torch.nn.Module) -> int:
-    """Bytes of all parameters and buffers, shared ones counted once."""
+    """Bytes of all parameters and buffers, shared ones counted once.
+
+    What vLLM quantises while it loads counts as it is then.
+    """
     tensors = {id(t): t for t in [*model.parameters(), *model.buffers()]}
-    return sum(t.numel() * t.element_size() for t in tensors.values())
+    built: int = sum(t.numel() * t.element_size() for t in tensors.values())
+    saved = online_quantization.saved_bytes(model)
+    return built - saved
 
 
 def describe_layers(specs: dict[str, Any]) -> list[dict[str, Any]]:

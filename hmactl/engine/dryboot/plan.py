@@ -91,10 +91,11 @@ def make(config: Any, ranks: list[Rank], memory: list[int], *, disable_hma: bool
     """
     result: dict[str, Any] = {"error": None}
     try:
-        with _restored(config):
-            config.cache_config.num_gpu_blocks_override = None
-            result |= _roomy(config, ranks, disable_hma)
+        length = config.model_config.max_model_len
+        result |= _roomy(config, ranks, disable_hma, length)
         result |= _with_memory(config, ranks, memory, disable_hma)
+        if result["max_model_len"] < length:  # --max-model-len auto
+            result |= _roomy(config, ranks, disable_hma, result["max_model_len"])
     except Exception as error:
         if own_fault(error):
             raise
@@ -106,8 +107,12 @@ def make(config: Any, ranks: list[Rank], memory: list[int], *, disable_hma: bool
     return result
 
 
-def _roomy(config: Any, ranks: list[Rank], disable_hma: bool) -> dict[str, Any]:
-    plan = _with_memory(config, ranks, [_ROOMY] * len(ranks), disable_hma)
+def _roomy(config: Any, ranks: list[Rank], disable_hma: bool, length: int) -> dict[str, Any]:
+    """What one request of ``length`` tokens needs, where memory is no matter."""
+    with _restored(config):
+        config.cache_config.num_gpu_blocks_override = None
+        config.model_config.max_model_len = length
+        plan = _with_memory(config, ranks, [_ROOMY] * len(ranks), disable_hma)
     if not plan["groups"]:
         return {"groups": [], "bytes_per_request": None}
     if plan["num_blocks"] and plan["max_concurrency"] is None:

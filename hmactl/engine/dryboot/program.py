@@ -31,6 +31,8 @@ _NEEDED_BY_MOST = (
 )
 
 
+# More than any model has; each takes milliseconds to build.
+_MOST_LAYERS = 10_000
 _FACTS = ("hma", "config", "weights", "layers", "plan")
 
 _OWN_CODE = RuntimeError("the model brings its own code, which hmactl never runs")
@@ -289,6 +291,10 @@ def _build(config: Any, arguments: Any, answer: dict[str, Any]) -> list[Any]:
     from .layers import backend_name
     from .model import Rank, describe_layers
 
+    count = getattr(config.model_config, "get_total_num_hidden_layers", lambda: 0)()
+    if count > _MOST_LAYERS:
+        claim = RuntimeError(f"the model would have {count:,} layers, and nobody waits for them")
+        raise _RefusedError("dry-boot", claim)
     stages = config.parallel_config.pipeline_parallel_size
     with _refusal("model"):
         ranks = [Rank(config, stage=0)]
