@@ -28,7 +28,8 @@ ABOUT = (
     "Options of `vllm serve` per release, as its own argument parser has them; written by `python "
     "-m tools.flags`, not edited by hand. A run holds for each of `versions` from `from` to `to`. "
     "takes: what stands behind the option. aliases: other spellings, the --no- form among them. "
-    "choices: where only these values are taken."
+    "negative: those of them that say no, besides the --no- forms. choices: where only these "
+    "values are taken."
 )
 _ENGINE = Path(__file__).parent.parent / "hmactl" / "engine"
 _DUMP = Path(__file__).parent / "flags_dump.py"

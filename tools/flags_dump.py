@@ -18,21 +18,34 @@ def _takes(action: argparse.Action) -> str:
     return "several" if action.nargs in {"*", "+"} else "one"
 
 
+def _sets(parser: Any, action: argparse.Action, written: str) -> Any:
+    namespace = argparse.Namespace()
+    action(parser, namespace, [], written)
+    return getattr(namespace, action.dest, None)
+
+
 def main() -> None:
     sys.path.insert(0, sys.argv[1])
     # A CUDA build makes its parser only where it finds a GPU.
     gpu = importlib.import_module("dryboot.virtual_gpu")
     gpu.install(gpu.Gpu(**json.loads(sys.argv[3])))
     _parser, serve = importlib.import_module("dryboot.arguments").serve_parser()
+    spellings: dict[argparse.Action, list[str]] = {}
+    for spelling, action in serve._option_string_actions.items():
+        spellings.setdefault(action, []).append(spelling)
     options = {}
-    for action in serve._actions:
-        long = [o for o in action.option_strings if o.startswith("--")]
-        if not long or long[0] == "--help":
+    for action, written in spellings.items():
+        long = [o for o in written if o.startswith("--")]
+        if not long or "--help" in long:
             continue
-        positive = [o for o in long if not o.startswith("--no-")] or long
+        # A switch says what it sets when it is called.
+        off = [o for o in written if action.nargs == 0 and _sets(serve, action, o) is False]
+        positive = [o for o in long if o not in off] or long
         facts: dict[str, Any] = {"takes": _takes(action)}
-        if aliases := sorted({o for o in action.option_strings if o != positive[0]}):
+        if aliases := sorted({o for o in written if o != positive[0]}):
             facts["aliases"] = aliases
+        if negative := sorted(o for o in off if not o.startswith("--no-") and o in aliases):
+            facts["negative"] = negative
         if action.choices:
             facts["choices"] = sorted(str(choice) for choice in action.choices)
         options[positive[0][2:]] = facts

@@ -82,8 +82,9 @@ def vllm_flags(version: str | None = None) -> VllmFlags:
         choices = facts[-1].get("choices", ()) if wanted is not None else ()
         flag = Flag(name, takes.pop() if len(takes) == 1 else None, tuple(choices))
         spellings[f"--{name}"] = flag
+        off = {alias for run in facts for alias in run.get("negative", ())}
         for alias in {alias for run in facts for alias in run.get("aliases", ())}:
-            negative = alias.startswith("--no-")
+            negative = alias.startswith("--no-") or alias in off
             spellings[alias] = Flag(name, flag.takes, flag.choices, negative=negative)
     return VllmFlags(spellings)
 
