@@ -37,6 +37,7 @@ from hmactl.rules.hma import (
     hma010_short_prompts,
     hma011_enabled_for_nothing,
     hma012_neither_works,
+    hma013_left_to_vllm,
 )
 from hmactl.rules.lmc import (
     lmc001_unknown_key,
@@ -150,6 +151,7 @@ RULES: tuple[Rule, ...] = (
     hma010_short_prompts,
     hma011_enabled_for_nothing,
     hma012_neither_works,
+    hma013_left_to_vllm,
     lmc001_unknown_key,
     lmc002_unreadable_value,
     lmc003_dead_settings,

@@ -1,9 +1,11 @@
 """Sentences that several rules share."""
 
+from hmactl.deployment.form import Form
+from hmactl.deployment.policy import HmaPolicy
 from hmactl.deployment.size import format_gib
 from hmactl.engine.answer import Plans
 from hmactl.rules.case import Case
-from hmactl.verdict.verdict import HMA_ON
+from hmactl.verdict.verdict import HMA_OFF, HMA_ON
 
 
 def capacity_loss(plan: Plans) -> str:
@@ -25,6 +27,14 @@ def capacity_loss(plan: Plans) -> str:
             f"instead of {format_gib(on.bytes_per_request)}"
         )
     return "the capacity that HMA gives is lost"
+
+
+def asking_text(case: Case, policy: HmaPolicy) -> str:
+    """How the operator asks for that policy, in the form in which the deployment is written."""
+    if case.facts.deployment.form is Form.PROFILE:
+        return f"set `hma: {policy}`"
+    flags = {HmaPolicy.KEEP: HMA_ON, HmaPolicy.DISABLE: HMA_OFF}
+    return f"write `{flags[policy]}` instead" if policy in flags else "remove the flag"
 
 
 def alternatives_text(case: Case) -> str:

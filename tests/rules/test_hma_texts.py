@@ -18,6 +18,7 @@ from hmactl.rules.hma import (
     hma002_cannot_unify,
     hma003_keep_impossible,
     hma011_enabled_for_nothing,
+    hma013_left_to_vllm,
 )
 from hmactl.verdict.situation import verdict_of
 
@@ -40,6 +41,8 @@ def _case(
     groups: int = 2,
     unify: bool = True,
     name: str = "LMCacheConnectorV1",
+    supports: bool = False,
+    default_on: bool | None = False,
     **deployment: Any,
 ) -> Case:
     plan = PLAN | {"groups": [GROUP] * groups}
@@ -57,11 +60,11 @@ def _case(
             },
             "hma": {
                 "operator_flag": None,
-                "default": {"on": False, "error": None},
+                "default": {"on": default_on, "error": None},
                 "explicit_on": explicit_on or {"on": True, "error": None},
                 "explicit_off": {"on": False, "error": None},
             },
-            "connector": _described(name),
+            "connector": _described(name, supports_hma=supports),
             "connectors_with_hma": [_described(n, supports_hma=True) for n in with_hma],
             "plan": {"hma_on": plan, "hma_off": plan | {"groups": [GROUP]} if unify else CANNOT},
         }
@@ -170,3 +173,37 @@ def test_a_constructor_without_the_third_argument(old: bool) -> None:
     case = Case(facts, case.verdict)
     assert len([*con018_old_constructor.check(case)]) == int(old)
     assert len([*con002_does_not_load.check(case)]) == int(not old)
+
+
+@pytest.mark.parametrize(
+    ("more", "words", "fix"),
+    [
+        ({"supports": True}, "switches HMA off: LMC", "`--no-disable-hybrid-kv-cache-manager`"),
+        ({"supports": True, "default_on": None}, "fails", "`--no-disable-hybrid-kv-cache-"),
+        ({"default_on": None}, "fails", "`--disable-hybrid-kv-cache-manager`"),
+    ],
+)
+def test_what_a_command_leaves_to_vllm(more: dict[str, Any], words: str, fix: str) -> None:
+    finding = _one(hma013_left_to_vllm.check(_case(form=Form.COMMAND, **more)))
+    assert words in finding.message
+    assert fix in finding.fix
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"form": Form.COMMAND, "supports": True, "default_on": True},
+        {"form": Form.COMMAND},
+        {"form": Form.COMMAND, "supports": True, "hma": HmaPolicy.KEEP},
+        {"form": Form.PROFILE, "supports": True},
+        {"form": Form.COMMAND, "supports": True, "groups": 1},
+    ],
+)
+def test_nothing_is_left_to_vllm(more: dict[str, Any]) -> None:
+    assert not list(hma013_left_to_vllm.check(_case(**more)))
+
+
+def test_a_command_is_not_told_of_profiles() -> None:
+    finding = _one(hma003_keep_impossible.check(_case(hma=HmaPolicy.KEEP, form=Form.COMMAND)))
+    assert "write `--disable-hybrid-kv-cache-manager` instead to accept that" in finding.fix
+    assert "hma:" not in finding.fix

@@ -14,10 +14,11 @@ Since: 0.1.0.
 
 from collections.abc import Iterator
 
+from hmactl.deployment.form import Form
 from hmactl.deployment.policy import HmaPolicy
 from hmactl.finding import Finding, Severity
 from hmactl.rules.case import Case
-from hmactl.rules.wording import alternatives_text, capacity_loss, enabling_text
+from hmactl.rules.wording import alternatives_text, asking_text, capacity_loss, enabling_text
 from hmactl.verdict.verdict import Decision
 
 ID = "HMA003"
@@ -37,6 +38,12 @@ def check(case: Case) -> Iterator[Finding]:
         SEVERITY,
         case.verdict.reason,
         f"{said or 'not launched'}. With HMA off: {capacity_loss(plan)}",
-        f"set `hma: auto` to accept that, or: {alternatives_text(case)}",
+        f"{_asking(case)} to accept that, or: {alternatives_text(case)}",
         case.facts.deployment.hma_origin,
     )
+
+
+def _asking(case: Case) -> str:
+    # A profile with `auto` would be told of a better way later on; a flag says what it says.
+    profile = case.facts.deployment.form is Form.PROFILE
+    return asking_text(case, HmaPolicy.AUTO if profile else HmaPolicy.DISABLE)

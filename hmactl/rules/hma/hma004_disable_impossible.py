@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from hmactl.deployment.policy import HmaPolicy
 from hmactl.finding import Finding, Severity
 from hmactl.rules.case import Case
+from hmactl.rules.wording import asking_text
 from hmactl.verdict.verdict import Decision
 
 ID = "HMA004"
@@ -37,6 +38,6 @@ def check(case: Case) -> Iterator[Finding]:
         SEVERITY,
         case.verdict.reason,
         "vLLM ends after loading the weights",
-        "set `hma: auto`",
+        asking_text(case, HmaPolicy.AUTO),
         case.facts.deployment.hma_origin,
     )
