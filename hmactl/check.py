@@ -102,7 +102,6 @@ def check_document(document: Document, session: Session | None, options: Options
         )
     refusal = facts.answer.error
     failure = verdict.reason if refusal is not None and refusal.of_the_dry_boot else None
-    facts = _with_lmcache(facts, options)
     case = Case(facts, verdict)
     found = [*document.findings, *(f for rule in RULES for f in rule.check(case))]
     return Checked(document.source, deployment, verdict, _sorted(found), facts, failure)
@@ -157,6 +156,7 @@ def _ask(
     arguments_only: bool,
 ) -> Facts:
     memory: list[KvMemory] = []
+    file = lmcache_file(deployment, options.environment, options.directory)
     given = options.kv_cache_memory or deployment.target.kv_cache_memory
 
     def size(answer: Answer) -> KvMemory:
@@ -177,9 +177,14 @@ def _ask(
             lmcache_keys=_lmcache_names(deployment),
             arguments_only=arguments_only,
             kv_cache_memory=given,
-            lmcache_file=lmcache_file(deployment, options.environment, options.directory),
+            lmcache_file=file,
             lmcache_server=lmcache_server_arguments(deployment),
         )
+
+    def facts(answer: Answer, model: ModelConfig | None = None) -> Facts:
+        sized = memory[-1] if memory else None
+        inherited = _lmcache_variables(options.environment)
+        return Facts(deployment, answer, model, gpu, sized, file, inherited)
 
     with ExitStack() as models:
 
@@ -210,24 +215,21 @@ def _ask(
             )
 
         if arguments_only:
-            return Facts(deployment, answer_to(question(None)), None, gpu, None)
+            return facts(answer_to(question(None)))
         revision = deployment.vllm_setting("revision")
         model = find_model(
             str(deployment.model.value), None if revision is None else str(revision.value)
         )
-        answer = answer_to(question(model))
-    return Facts(deployment, answer, model, gpu, memory[-1] if memory else None)
+        return facts(answer_to(question(model)), model)
 
 
-def _with_lmcache(facts: Facts, options: Options) -> Facts:
-    """Where LMCache's settings come from, besides what the deployment has itself."""
-    inherited = tuple(
+def _lmcache_variables(environment: Mapping[str, str]) -> tuple[Setting, ...]:
+    """LMCache's settings besides those that the deployment has itself."""
+    return tuple(
         Setting(name, value, ENVIRONMENT)
-        for name, value in sorted(options.environment.items())
+        for name, value in sorted(environment.items())
         if name.startswith("LMCACHE_")
     )
-    file = lmcache_file(facts.deployment, options.environment, options.directory)
-    return replace(facts, lmcache_file=file, inherited=inherited)
 
 
 def _lmcache_names(deployment: Deployment) -> tuple[str, ...]:

@@ -1,11 +1,13 @@
 """What all tests share: the real engine, and running hmactl as an operator does."""
 
 import contextlib
+import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -67,3 +69,21 @@ def hmactl(tmp_path: Path) -> Run:
         return done
 
     return run
+
+
+def reports(directory: Path, profiles: str, *options: str) -> dict[str, dict[str, Any]]:
+    """What ``hmactl check`` reports of each document of a text, by its name, in one call.
+
+    Relative model directories are below ``directory``. Never with a traceback.
+    """
+    (directory / "p.yaml").write_text(profiles)
+    command = [sys.executable, "-m", "hmactl", "check", "-q", "--offline", "--no-cache"]
+    done = subprocess.run(
+        [*command, *options, "--format", "json", "p.yaml"],
+        capture_output=True,
+        text=True,
+        cwd=directory,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr
+    return {one["name"]: one for one in json.loads(done.stdout)["deployments"]}

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from hmactl.deployment.size import format_gib
 from hmactl.engine.answer import Plan
-from hmactl.facts import lmcache_memory
+from hmactl.facts import lmcache, lmcache_memory
 from hmactl.facts.facts import Facts
 from hmactl.facts.memory import MemoryOrigin
 
@@ -70,10 +70,10 @@ def _connectors(facts: Facts) -> Iterator[Check]:
     connector = facts.answer.connector
     if connector is None:
         return
-    names = {one.name for one in connector.walk()}
-    if lmcache_memory.in_process(facts) is not None:
+    names = facts.connector_classes
+    if lmcache.in_process(facts) is not None:
         yield from _in_process(facts)
-    if lmcache_memory.SERVED in names:
+    if lmcache.SERVED in names:
         yield from _served()
     if "NixlConnector" in names:
         yield Check(

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from hmactl.account.line import Line, Section, Unit
 from hmactl.deployment.deployment import UNLIMITED, Target
-from hmactl.facts import lmcache_memory
+from hmactl.facts import lmcache, lmcache_memory
 from hmactl.facts.facts import Facts
 
 _GIB = 2**30
@@ -90,7 +90,7 @@ def disk_section(facts: Facts) -> Section | None:
 def restart_section(facts: Facts) -> Section | None:
     """What of the KV cache is still there after a restart; None without LMCache."""
     notes = []
-    settings = lmcache_memory.in_process(facts)
+    settings = lmcache.in_process(facts)
     if settings is not None:
         notes.append("LMCache's host memory is gone when vLLM ends")
         if lmcache_memory.disk_needed(facts) is not None:
@@ -99,6 +99,6 @@ def restart_section(facts: Facts) -> Section | None:
             )
         if settings.values.get("remote_url"):
             notes.append("what is in `remote_url` stays, and is found with the same hashes")
-    if lmcache_memory.is_served(facts):
+    if lmcache.is_served(facts):
         notes.append("the LMCache server's L1 outlives vLLM, and is gone when the server ends")
     return Section("after a restart", (), tuple(notes)) if notes else None

@@ -30,8 +30,8 @@ class Flag:
     shortened: bool = False
 
 
-class VllmFlags:
-    """The options of one version; of all versions together where it is not known."""
+class Flags:
+    """The options of one version of a program; of all versions together where it is not known."""
 
     def __init__(self, spellings: dict[str, Flag]) -> None:
         self._spellings = spellings
@@ -60,7 +60,7 @@ class VllmFlags:
 
 
 @functools.cache
-def vllm_flags(version: str | None = None) -> VllmFlags:
+def vllm_flags(version: str | None = None) -> Flags:
     """The options of that vLLM version.
 
     A version between two that were read is taken for the older one. Where it is None, or outside of
@@ -86,7 +86,7 @@ def vllm_flags(version: str | None = None) -> VllmFlags:
         for alias in {alias for run in facts for alias in run.get("aliases", ())}:
             negative = alias.startswith("--no-") or alias in off
             spellings[alias] = Flag(name, flag.takes, flag.choices, negative=negative)
-    return VllmFlags(spellings)
+    return Flags(spellings)
 
 
 def read_versions() -> tuple[str, ...]:

@@ -57,6 +57,10 @@ class LMCacheServer:
     start: bool = False
     options: tuple[Setting, ...] = ()
 
+    def option(self, name: str) -> Setting | None:
+        """The last setting of that option, as the server's parser would see it."""
+        return next((s for s in reversed(self.options) if s.name == name), None)
+
 
 UNLIMITED = 2**63 - 1
 """``memlock: unlimited``, which no size reaches."""

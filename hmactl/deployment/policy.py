@@ -2,6 +2,8 @@
 
 from enum import StrEnum
 
+from hmactl.deployment.setting import Json
+
 
 class HmaPolicy(StrEnum):
     """``hma:`` of a profile.
@@ -14,3 +16,20 @@ class HmaPolicy(StrEnum):
     AUTO = "auto"
     KEEP = "keep"
     DISABLE = "disable"
+
+
+_SWITCHES = {
+    "disable-hybrid-kv-cache-manager": (HmaPolicy.DISABLE, HmaPolicy.KEEP),
+    "enable-hybrid-kv-cache-manager": (HmaPolicy.KEEP, HmaPolicy.DISABLE),
+}
+
+
+def asked_by_option(name: str, value: Json) -> HmaPolicy | None:
+    """What vLLM's own option asks of HMA, by its long dashed name, ``no-`` forms included.
+
+    ``value`` False is the option switched off. None: the option does not concern HMA.
+    """
+    switch = _SWITCHES.get(name.removeprefix("no-"))
+    if switch is None:
+        return None
+    return switch[(value is False) is not name.startswith("no-")]

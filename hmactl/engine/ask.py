@@ -266,9 +266,13 @@ def _lmcache_file(file: LMCacheFile | None) -> dict[str, Any] | None:
 
 
 def _gpu(question: Question) -> dict[str, Any] | None:
-    gpu = question.gpu
-    if gpu is None:
+    if question.gpu is None:
         return None
+    return virtual_gpu(question.gpu, max(_FEWEST_GPUS, question.gpus))
+
+
+def virtual_gpu(gpu: Gpu, count: int) -> dict[str, Any]:
+    """What the dry boot is told of ``count`` virtual GPUs of that kind."""
     return {
         "name": gpu.name,
         "capability": gpu.capability,
@@ -276,5 +280,5 @@ def _gpu(question: Question) -> dict[str, Any] | None:
         "usable_memory": gpu.usable_memory,
         "sm_count": gpu.sm_count,
         "shared_memory": gpu.shared_memory,
-        "count": max(_FEWEST_GPUS, question.gpus),
+        "count": count,
     }

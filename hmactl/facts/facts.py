@@ -35,6 +35,12 @@ class Facts:
         return self.deployment.connector or transfer_connector(self.deployment)
 
     @property
+    def connector_classes(self) -> frozenset[str]:
+        """The registry names of the connector that loads and of its children."""
+        connector = self.answer.connector
+        return frozenset() if connector is None else frozenset(c.name for c in connector.walk())
+
+    @property
     def groups(self) -> int:
         """KV cache groups with HMA on; 0 where unknown or where the model has no KV cache."""
         return 0 if self.answer.plan is None else len(self.answer.plan.hma_on.groups)

@@ -5,9 +5,7 @@ from dataclasses import dataclass
 from hmactl.deployment.setting import Json, Setting
 from hmactl.engine.answer import Answer, LayerKind, LMCacheSettings
 from hmactl.facts.facts import Facts
-
-IN_PROCESS = frozenset({"LMCacheConnectorV1", "LMCacheConnectorV1Dynamic"})
-SERVED = "LMCacheMPConnector"
+from hmactl.facts.lmcache import SERVED, in_process, is_served, number, option_number
 
 SERVER_CHUNK_TOKENS = 256
 """`chunk-size` of ``lmcache server`` by default, in every version from 0.3.5 to 0.5.6."""
@@ -44,26 +42,6 @@ class HostMemory:
     def total(self) -> int:
         """Bytes of all workers."""
         return sum(self.sizes)
-
-
-def in_process(facts: Facts) -> LMCacheSettings | None:
-    """LMCache's own reading of its settings; None where no connector in the process uses them."""
-    connector = facts.answer.connector
-    names = set() if connector is None else {one.name for one in connector.walk()}
-    return facts.answer.lmcache if names & IN_PROCESS else None
-
-
-def is_served(facts: Facts) -> bool:
-    """Whether an LMCache server stores for this deployment."""
-    connector = facts.answer.connector
-    return connector is not None and any(one.name == SERVED for one in connector.walk())
-
-
-def number(value: Json) -> float | None:
-    """A setting's value that is a number, and nothing else."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return float(value)
 
 
 def chunk_tokens(facts: Facts) -> int | None:
@@ -229,19 +207,13 @@ def _may_span_hosts(facts: Facts) -> bool:
 def server_option(facts: Facts, name: str) -> Setting | None:
     """The last setting of that option of the LMCache server."""
     server = facts.deployment.lmcache_server
-    options = () if server is None else server.options
-    return next((s for s in reversed(options) if s.name == name), None)
+    return None if server is None else server.option(name)
 
 
 def server_number(facts: Facts, name: str) -> float | None:
     """That option as a number, from text too; None where it is none."""
     setting = server_option(facts, name)
-    if setting is None or isinstance(setting.value, bool):
-        return None
-    try:
-        return float(str(setting.value))
-    except ValueError:
-        return None
+    return None if setting is None else option_number(setting.value)
 
 
 def server_chunk_tokens(facts: Facts) -> int | None:

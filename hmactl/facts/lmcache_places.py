@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from hmactl.deployment.setting import Json, Setting
 from hmactl.engine.answer import LMCacheSettings
 from hmactl.facts.facts import Facts
+from hmactl.facts.lmcache import IN_PROCESS
 
-IN_PROCESS = frozenset({"LMCacheConnectorV1", "LMCacheConnectorV1Dynamic"})
 _PREFIX = "LMCACHE_"
 _KEY = "lmcache."
 

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from hmactl.facts.facts import Facts
-from hmactl.facts.lmcache_places import IN_PROCESS, Effective, Written, effective
+from hmactl.facts.lmcache import IN_PROCESS
+from hmactl.facts.lmcache_places import Effective, Written, effective
 from hmactl.report.model import LMCachePlace, LMCacheReport, LMCacheSettingReport
 from hmactl.report.redact import HIDDEN, is_secret_name, redact
 

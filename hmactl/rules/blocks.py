@@ -37,9 +37,3 @@ def misfit(chunk: int, blocks: Sequence[int]) -> Misfit | None:
     sizes = " and ".join(map(str, blocks))
     what = f"vLLM's block size {sizes}" if len(blocks) == 1 else f"vLLM's block sizes {sizes}"
     return Misfit(what, multiple, max(1, round(chunk / multiple)) * multiple)
-
-
-def connector_classes(case: Case) -> frozenset[str]:
-    """The registry names of the connector and of its children."""
-    connector = case.facts.answer.connector
-    return frozenset() if connector is None else frozenset(c.name for c in connector.walk())

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from hmactl.catalogue.flags import vllm_flags
 from hmactl.deployment.files import TextFile
 from hmactl.deployment.form import Form
 from hmactl.deployment.setting import COMMAND_LINE, Origin
 from hmactl.sources.document import Document
-from hmactl.sources.process.catalogue_options import vllm_options
 from hmactl.sources.process.deployment import documents
 from hmactl.sources.process.process import Process
 from hmactl.sources.process.word import Word
@@ -31,5 +31,5 @@ def read_command(argv: Sequence[str], directory: Path) -> Document | None:
         name="command",
         argv=tuple(Word(text, COMMAND_LINE) for text in argv),
     )
-    found = documents([process], lambda _program: vllm_options(None), read_file)
+    found = documents([process], vllm_flags(), read_file)
     return found[0] if found else None

@@ -1,6 +1,5 @@
 """hmactl profiles: YAML text or a file in, one deployment per document out."""
 
-import os
 import stat
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from hmactl.sources.profile_errors import explain_validation
 from hmactl.sources.profile_model import ProfileModel
 from hmactl.sources.profile_names import check_names
 from hmactl.sources.profile_problems import Problems
+from hmactl.sources.text_file import read_start
 from hmactl.sources.yaml_nodes import YamlDocument, read_documents
 
 MAX_BYTES = 1 << 20
@@ -37,9 +37,7 @@ def read_profile_file(path: Path) -> tuple[Document, ...]:
             return _unreadable(
                 source, "is not a regular file", "name a YAML file, or `-` for standard input"
             )
-        # Should a FIFO have taken the file's place by now, this does not wait for its writer.
-        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:  # noqa: PTH123
-            data = file.read(MAX_BYTES + 1)
+        data = read_start(path, MAX_BYTES + 1)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         return _unreadable(

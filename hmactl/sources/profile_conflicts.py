@@ -1,18 +1,12 @@
 """Settings of a profile that contradict another, or that belong under another key."""
 
 from hmactl.deployment.command import KV_TRANSFER_CONFIG
+from hmactl.deployment.policy import asked_by_option
 from hmactl.deployment.setting import Json
 from hmactl.sources.node import Route
 from hmactl.sources.profile_names import option_name
 from hmactl.sources.profile_problems import Problems, show
 
-_HMA_FLAGS = {
-    "disable-hybrid-kv-cache-manager": "disable",
-    "no-disable-hybrid-kv-cache-manager": "keep",
-    "enable-hybrid-kv-cache-manager": "keep",
-    "no-enable-hybrid-kv-cache-manager": "disable",
-}
-_OPPOSITE = {"disable": "keep", "keep": "disable"}
 _OWN_KEYS = {
     "kv_connector": "name",
     "kv_role": "role",
@@ -52,8 +46,7 @@ def _check_option(
             consequence="vLLM would be given the model twice",
             fix="name the model in the top-level key `model`",
         )
-    elif name in _HMA_FLAGS:
-        policy = _HMA_FLAGS[name] if value is not False else _OPPOSITE[_HMA_FLAGS[name]]
+    elif (policy := asked_by_option(name, value)) is not None:
         problems.at_key(
             "PRO007",
             route,

@@ -1,6 +1,6 @@
 """vLLM's own configuration file (``vllm serve --config FILE``): options by their long names."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hmactl.deployment.files import TextFile
 from hmactl.deployment.setting import Json, Setting
@@ -29,14 +29,7 @@ def read_vllm_config(file: TextFile) -> VllmConfig:
     documents = read_documents(file.origin.source, file.text)
     root = documents[0].root if documents else None
     findings = tuple(
-        Finding(
-            f.id,
-            f.severity,
-            f.message,
-            f.consequence,
-            f.fix,
-            file.place(f.origin.line or 1, f.origin.column or 1),
-        )
+        replace(f, origin=file.place(f.origin.line or 1, f.origin.column or 1))
         for document in documents
         for f in document.findings
     )

@@ -69,7 +69,8 @@ def test_a_patch_release_has_the_options_of_the_one_before() -> None:
 
 @pytest.mark.engine
 def test_the_installed_engine_has_exactly_these(engine: Engine) -> None:
-    script = "import json, sys\nfrom tools.flags import ask\nprint(json.dumps(ask(sys.argv[1])))"
+    ask = "from tools.catalogue.flags import ask"
+    script = f"import json, sys\n{ask}\nprint(json.dumps(ask(sys.argv[1])))"
     done = subprocess.run(
         [sys.executable, "-c", script, str(engine.python)],
         capture_output=True,

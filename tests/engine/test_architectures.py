@@ -12,43 +12,11 @@ from typing import Any
 import pytest
 import yaml
 from conftest import Run
+from tiny_configs import MLA, TEXT
 
 pytestmark = pytest.mark.engine
 
 _CANNOT_UNIFY = "Failed to promote local KV cache specs to one unified type."
-_TEXT: dict[str, Any] = {
-    "vocab_size": 512,
-    "hidden_size": 256,
-    "intermediate_size": 512,
-    "num_hidden_layers": 4,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "head_dim": 64,
-    "max_position_embeddings": 8192,
-    "rms_norm_eps": 1e-6,
-    "hidden_act": "silu",
-    "dtype": "bfloat16",
-    "tie_word_embeddings": True,
-}
-_MLA: dict[str, Any] = {
-    "num_key_value_heads": 4,
-    "kv_lora_rank": 512,
-    "q_lora_rank": 128,
-    "qk_nope_head_dim": 128,
-    "qk_rope_head_dim": 64,
-    "v_head_dim": 128,
-    "n_routed_experts": 8,
-    "n_shared_experts": 1,
-    "num_experts_per_tok": 2,
-    "moe_intermediate_size": 128,
-    "first_k_dense_replace": 1,
-    "n_group": 1,
-    "topk_group": 1,
-    "topk_method": "noaux_tc",
-    "scoring_func": "sigmoid",
-    "norm_topk_prob": True,
-    "routed_scaling_factor": 1.0,
-}
 _VISION: dict[str, Any] = {
     "hidden_size": 128,
     "intermediate_size": 256,
@@ -80,7 +48,7 @@ class Case:
     groups: int
     off: str | None = None
     flags: dict[str, Any] = field(default_factory=dict)
-    text: dict[str, Any] = field(default_factory=lambda: _TEXT)
+    text: dict[str, Any] = field(default_factory=lambda: TEXT)
 
 
 def _full(name: str, architecture: str, config: dict[str, Any], **more: Any) -> Case:
@@ -164,7 +132,7 @@ CASES = (
             "model_type": "gemma3",
             "image_token_index": 500,
             "mm_tokens_per_image": 16,
-            "text_config": _TEXT
+            "text_config": TEXT
             | {
                 "model_type": "gemma3_text",
                 "layer_types": _SLIDING,
@@ -210,7 +178,7 @@ CASES = (
     Case(
         "mla_fp8",
         "DeepseekV3ForCausalLM",
-        _MLA
+        MLA
         | {
             "model_type": "deepseek_v3",
             "quantization_config": {
@@ -225,7 +193,7 @@ CASES = (
     Case(
         "mtp_draft",
         "DeepseekV3ForCausalLM",
-        _MLA | {"model_type": "deepseek_v3", "num_nextn_predict_layers": 1},
+        MLA | {"model_type": "deepseek_v3", "num_nextn_predict_layers": 1},
         {"MLAAttentionSpec": 5},
         1,
         flags={"speculative-config": {"method": "mtp", "num_speculative_tokens": 1}},
@@ -233,7 +201,7 @@ CASES = (
     Case(
         "sparse_mla",
         "DeepseekV32ForCausalLM",
-        _MLA
+        MLA
         | {
             "model_type": "deepseek_v32",
             "index_head_dim": 128,
@@ -361,7 +329,7 @@ CASES = (
     Case(
         "kimi_delta",
         "KimiLinearForCausalLM",
-        _MLA
+        MLA
         | {
             "model_type": "kimi_linear",
             "q_lora_rank": None,
@@ -408,7 +376,7 @@ CASES = (
     Case(
         "lightning",
         "BailingMoeV2_5ForCausalLM",
-        _MLA
+        MLA
         | {
             "model_type": "bailing_hybrid",
             "auto_map": {"AutoConfig": "configuration_bailing.BailingConfig"},
@@ -535,8 +503,8 @@ CASES = (
 
 
 # vLLM 0.23 dropped this model, and its way around transformers' classes knows no Mamba.
-_DROPPED = _TEXT | {"architectures": ["BambaForCausalLM"], "model_type": "bamba"} | _MAMBA2
-_DRAFT = _TEXT | {
+_DROPPED = TEXT | {"architectures": ["BambaForCausalLM"], "model_type": "bamba"} | _MAMBA2
+_DRAFT = TEXT | {
     "architectures": ["LlamaForCausalLMEagle3"],
     "model_type": "llama",
     "num_hidden_layers": 1,

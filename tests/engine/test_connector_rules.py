@@ -1,13 +1,13 @@
 """What the rules say about connectors, Mamba states, variables and topology, with a real engine."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from conftest import reports
+from tiny_configs import MLA, TEXT
 from tiny_models import write_config
 
 pytestmark = [pytest.mark.engine, pytest.mark.usefixtures("engine")]
@@ -16,43 +16,10 @@ LLAMA, GEMMA, QWEN = "llama", "gemma3", "qwen3_next"
 V1, MP, OFFLOADING = "LMCacheConnectorV1", "LMCacheMPConnector", "OffloadingConnector"
 # HMA001 to HMA005 follow from the verdict and are tested with it.
 FAMILIES = ("CON", "ENV", "TOP", "VER", "HMA006", "HMA007", "HMA008", "HMA009", "HMA010")
-_TEXT: dict[str, Any] = {
-    "vocab_size": 512,
-    "hidden_size": 256,
-    "intermediate_size": 512,
-    "num_hidden_layers": 4,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "head_dim": 64,
-    "max_position_embeddings": 8192,
-    "rms_norm_eps": 1e-6,
-    "hidden_act": "silu",
-    "dtype": "bfloat16",
-    "tie_word_embeddings": True,
-}
 _LAYERS = ["sliding_attention"] * 3 + ["full_attention"]
-_INDEXER: dict[str, Any] = {
-    "num_key_value_heads": 4,
-    "kv_lora_rank": 512,
-    "q_lora_rank": 128,
-    "qk_nope_head_dim": 128,
-    "qk_rope_head_dim": 64,
-    "v_head_dim": 128,
-    "n_routed_experts": 8,
-    "n_shared_experts": 1,
-    "num_experts_per_tok": 2,
-    "moe_intermediate_size": 128,
-    "first_k_dense_replace": 1,
-    "n_group": 1,
-    "topk_group": 1,
-    "topk_method": "noaux_tc",
-    "scoring_func": "sigmoid",
-    "norm_topk_prob": True,
-    "routed_scaling_factor": 1.0,
-}
 # Tiny models with what the others do not have.
 MODELS: dict[str, dict[str, Any]] = {
-    "two-sizes": _TEXT
+    "two-sizes": TEXT
     | {
         "architectures": ["Gemma4ForCausalLM"],
         "model_type": "gemma4_text",
@@ -64,7 +31,7 @@ MODELS: dict[str, dict[str, Any]] = {
         "hidden_size_per_layer_input": 0,
     },
     # Two heads of 64 are as much as one of 128.
-    "same-sizes": _TEXT
+    "same-sizes": TEXT
     | {
         "architectures": ["Gemma4ForCausalLM"],
         "model_type": "gemma4_text",
@@ -76,8 +43,8 @@ MODELS: dict[str, dict[str, Any]] = {
         "vocab_size_per_layer_input": 512,
         "hidden_size_per_layer_input": 0,
     },
-    "indexer": _TEXT
-    | _INDEXER
+    "indexer": TEXT
+    | MLA
     | {
         "architectures": ["DeepseekV32ForCausalLM"],
         "model_type": "deepseek_v32",
@@ -85,9 +52,7 @@ MODELS: dict[str, dict[str, Any]] = {
         "index_n_heads": 4,
         "index_topk": 64,
     },
-    "mla": _TEXT
-    | _INDEXER
-    | {"architectures": ["DeepseekV3ForCausalLM"], "model_type": "deepseek_v3"},
+    "mla": TEXT | MLA | {"architectures": ["DeepseekV3ForCausalLM"], "model_type": "deepseek_v3"},
     "whisper": {
         "architectures": ["WhisperForConditionalGeneration"],
         "model_type": "whisper",
@@ -383,17 +348,8 @@ def reported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, An
         (directory / name).mkdir()
         (directory / name / "config.json").write_text(json.dumps(config))
     documents = [_in(directory, profile) | {"name": n} for n, (profile, _found) in CASES.items()]
-    (directory / "p.yaml").write_text(yaml.safe_dump_all(documents))
-    command = [sys.executable, "-m", "hmactl", "check", "-q", "--offline", "--no-cache"]
-    done = subprocess.run(
-        [*command, "--kv-cache-memory", "20GiB", "--format", "json", "p.yaml"],
-        capture_output=True,
-        text=True,
-        cwd=directory,
-        check=False,
-    )
-    assert "Traceback" not in done.stderr
-    return {one["name"]: one for one in json.loads(done.stdout)["deployments"]}
+    text = yaml.safe_dump_all(documents)
+    return reports(directory, text, "--kv-cache-memory", "20GiB")
 
 
 def _in(directory: Path, profile: dict[str, Any]) -> dict[str, Any]:

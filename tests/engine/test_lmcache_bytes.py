@@ -9,6 +9,7 @@ import sys
 from typing import Any
 
 import pytest
+from conftest import reports
 
 from hmactl.engine.answer import Answer, EngineConfig, LayerKind
 from hmactl.facts.lmcache_memory import layers_bytes_per_token, server_chunk_bytes, whole_chunks
@@ -153,16 +154,7 @@ def test_a_token_in_the_process(tmp_path_factory: pytest.TempPathFactory) -> Non
         "target: {gpu: H200, gpus: 8, kv_cache_memory: 40 GiB}\n"
         for name, (ranks, _bytes) in MODELS.items()
     ]
-    (directory / "p.yaml").write_text("---\n".join(documents))
-    command = [sys.executable, "-m", "hmactl", "check", "-q", "--offline", "--no-cache"]
-    done = subprocess.run(
-        [*command, "--format", "json", "p.yaml"],
-        capture_output=True,
-        text=True,
-        cwd=directory,
-        check=False,
-    )
-    reported = {one["name"]: one for one in json.loads(done.stdout)["deployments"]}
+    reported = reports(directory, "---\n".join(documents))
     for name, (_ranks, expected) in MODELS.items():
         (section,) = [
             s for s in reported[name]["memory"] if s["title"] == "LMCache in a vLLM worker"

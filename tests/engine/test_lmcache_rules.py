@@ -1,11 +1,9 @@
 """What the rules say about LMCache's settings, with an installed LMCache behind them."""
 
-import json
-import subprocess
-import sys
 from typing import Any
 
 import pytest
+from conftest import reports
 
 pytestmark = [pytest.mark.engine, pytest.mark.usefixtures("engine")]
 
@@ -184,19 +182,9 @@ def reported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[dict[st
         for name, (text, ranks, _found) in CASES.items()
     ]
     documents += [GEMMA.format(name=f"gemma-{size}", size=size) for size in (5, 20)]
-    (directory / "p.yaml").write_text("---\n".join(documents))
-    command = [sys.executable, "-m", "hmactl", "check", "-q", "--offline", "--no-cache"]
-    done = subprocess.run(
-        [*command, "--kv-cache-memory", "20GiB", "--format", "json", "p.yaml"],
-        capture_output=True,
-        text=True,
-        cwd=directory,
-        check=False,
-    )
-    assert "Traceback" not in done.stderr
+    said = reports(directory, "---\n".join(documents), "--kv-cache-memory", "20GiB")
     return {
-        one["name"]: [f for f in one["findings"] if f["id"].startswith("LM")]
-        for one in json.loads(done.stdout)["deployments"]
+        name: [f for f in one["findings"] if f["id"].startswith("LM")] for name, one in said.items()
     }
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from installed import VERSIONS
 
 from hmactl.deployment.command import lmcache_server_arguments, serve_environment, serve_flags
 from hmactl.deployment.deployment import Deployment
@@ -21,7 +22,6 @@ from hmactl.engine.answer import (
     EngineConfig,
     LayerKind,
     LMCacheSettings,
-    Versions,
 )
 from hmactl.engine.bridge_environment import bridge_environment
 from hmactl.engine.find import Engine
@@ -430,15 +430,7 @@ def case_of(name: str, row: Row, settings: dict[str, Any]) -> Case:
     )
     answer = Answer(
         error=None,
-        versions=Versions(
-            vllm="0.32.0",
-            vllm_path="",
-            lmcache="0.5.6",
-            torch="2.13.0",
-            transformers=None,
-            python="3.11.7",
-            python_path="",
-        ),
+        versions=VERSIONS,
         config=EngineConfig.model_construct(**config),
         connector=connector,
         layers=((layer,),),

@@ -1,11 +1,9 @@
 """What the rules about memory say, with an installed vLLM and LMCache behind them."""
 
-import json
-import subprocess
-import sys
 from typing import Any
 
 import pytest
+from conftest import reports
 
 pytestmark = [pytest.mark.engine, pytest.mark.usefixtures("engine")]
 
@@ -212,17 +210,7 @@ def reported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, An
     """All cases in one call, by name."""
     directory = tmp_path_factory.mktemp("memory")
     documents = [f"name: {name}\n{text}" for name, (text, _found) in CASES.items()]
-    (directory / "p.yaml").write_text("---\n".join(documents))
-    command = [sys.executable, "-m", "hmactl", "check", "-q", "--offline", "--no-cache"]
-    done = subprocess.run(
-        [*command, "--format", "json", "p.yaml"],
-        capture_output=True,
-        text=True,
-        cwd=directory,
-        check=False,
-    )
-    assert "Traceback" not in done.stderr
-    return {one["name"]: one for one in json.loads(done.stdout)["deployments"]}
+    return reports(directory, "---\n".join(documents))
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -7,25 +7,13 @@ from typing import Any
 import pytest
 import yaml
 from conftest import Run
+from tiny_configs import TEXT
+from tiny_models import CONFIGS
 
 pytestmark = pytest.mark.engine
 
 GIB = 2**30
 MIB = 2**20
-_TEXT: dict[str, Any] = {
-    "vocab_size": 512,
-    "hidden_size": 256,
-    "intermediate_size": 512,
-    "num_hidden_layers": 4,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "head_dim": 64,
-    "max_position_embeddings": 8192,
-    "rms_norm_eps": 1e-6,
-    "hidden_act": "silu",
-    "dtype": "bfloat16",
-    "tie_word_embeddings": True,
-}
 _GEMMA: dict[str, Any] = {
     "model_type": "gemma3_text",
     "layer_types": ["sliding_attention"] * 3 + ["full_attention"],
@@ -33,14 +21,14 @@ _GEMMA: dict[str, Any] = {
     "query_pre_attn_scalar": 64,
 }
 MODELS: dict[str, dict[str, Any]] = {
-    "full": _TEXT | {"architectures": ["LlamaForCausalLM"], "model_type": "llama"},
-    "sliding": _TEXT | {"architectures": ["Gemma3ForCausalLM"]} | _GEMMA,
+    "full": TEXT | {"architectures": ["LlamaForCausalLM"], "model_type": "llama"},
+    "sliding": TEXT | {"architectures": ["Gemma3ForCausalLM"]} | _GEMMA,
     "wrapped": {
         "architectures": ["Gemma3ForConditionalGeneration"],
         "model_type": "gemma3",
         "image_token_index": 500,
         "mm_tokens_per_image": 16,
-        "text_config": _TEXT | _GEMMA,
+        "text_config": TEXT | _GEMMA,
         "vision_config": {
             "model_type": "siglip_vision_model",
             "hidden_size": 128,
@@ -50,22 +38,7 @@ MODELS: dict[str, dict[str, Any]] = {
             "image_size": 224,
         },
     },
-    "hybrid": _TEXT
-    | {
-        "architectures": ["Qwen3NextForCausalLM"],
-        "model_type": "qwen3_next",
-        "layer_types": ["linear_attention"] * 3 + ["full_attention"],
-        "linear_conv_kernel_dim": 4,
-        "linear_key_head_dim": 64,
-        "linear_value_head_dim": 64,
-        "linear_num_key_heads": 2,
-        "linear_num_value_heads": 4,
-        "num_experts": 4,
-        "num_experts_per_tok": 2,
-        "moe_intermediate_size": 128,
-        "shared_expert_intermediate_size": 128,
-        "decoder_sparse_step": 1,
-    },
+    "hybrid": TEXT | CONFIGS["qwen3_next"],
 }
 DOCUMENTS: dict[str, tuple[str, dict[str, Any]]] = {
     "full": ("full", {}),

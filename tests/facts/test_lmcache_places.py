@@ -1,21 +1,14 @@
 """Which place of a setting counts, and what it replaced."""
 
+from installed import VERSIONS
+
 from hmactl.deployment.deployment import Connector, Deployment
 from hmactl.deployment.lmcache_file import LMCacheFile
 from hmactl.deployment.setting import ENVIRONMENT, Origin, Setting
-from hmactl.engine.answer import Answer, LMCacheSettings, Versions
+from hmactl.engine.answer import Answer, LMCacheSettings
 from hmactl.facts.facts import Facts
 from hmactl.facts.lmcache_places import Effective, effective
 
-VERSIONS = Versions(
-    vllm="0.32.0",
-    vllm_path="",
-    lmcache="0.5.6",
-    torch="2.13.0",
-    transformers=None,
-    python="3.11.7",
-    python_path="",
-)
 DEFAULTS = {"chunk_size": 256, "local_cpu": True, "runtime_plugin_locations": None}
 
 

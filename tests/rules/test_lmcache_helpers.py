@@ -4,23 +4,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from installed import VERSIONS
 
-from hmactl.engine.answer import Answer, LayerKind, Versions
+from hmactl.engine.answer import Answer, LayerKind
 from hmactl.engine.dryboot import lmcache_settings, lmcache_source
+from hmactl.facts.lmcache import option_number
 from hmactl.facts.lmcache_memory import layers_bytes_per_token
 from hmactl.rules.lmc.lmc008_read_as_false import says_no
 from hmactl.rules.lms.lms003_unknown_option import takes
-from hmactl.rules.lms.server import number
-
-VERSIONS = Versions(
-    vllm="0.32.0",
-    vllm_path="",
-    lmcache="0.5.6",
-    torch="2.13.0",
-    transformers=None,
-    python="3.11.7",
-    python_path="",
-)
 
 
 def _answer(*stages: tuple[tuple[str, int, int, int], ...]) -> Answer:
@@ -70,7 +61,7 @@ def test_argparse_does_not_take() -> None:
 
 
 def test_numbers_of_options() -> None:
-    assert [number(value) for value in (60, "60.5", "many", True, None)] == [
+    assert [option_number(value) for value in (60, "60.5", "many", True, None)] == [
         60.0,
         60.5,
         None,

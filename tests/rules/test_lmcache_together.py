@@ -1,24 +1,15 @@
 """Two servers with one directory for LMCache's disk."""
 
 import pytest
+from installed import VERSIONS
 
 from hmactl.deployment.deployment import Connector, Deployment
 from hmactl.deployment.setting import Origin, Setting
-from hmactl.engine.answer import Answer, ConnectorAnswer, LMCacheSettings, Versions
+from hmactl.engine.answer import Answer, ConnectorAnswer, LMCacheSettings
 from hmactl.facts.facts import Facts
 from hmactl.rules.case import Case
 from hmactl.rules.lmc import lmc036_same_disk
 from hmactl.verdict.verdict import Decision, Verdict
-
-VERSIONS = Versions(
-    vllm="0.32.0",
-    vllm_path="",
-    lmcache="0.5.6",
-    torch="2.13.0",
-    transformers=None,
-    python="3.11.7",
-    python_path="",
-)
 
 
 def _case(name: str, disk: str | None, size: float = 5.0) -> Case:

@@ -61,14 +61,14 @@ def compact(packages: dict[str, dict[str, Facts]]) -> Facts:
         versions = sorted(releases, key=Version)
         part: Facts = {"versions": {v: releases[v]["wheel"] for v in versions}}
         if any(_RULES in release for release in releases.values()):
-            part[_RULES] = _runs([(v, releases[v].get(_RULES)) for v in versions])
+            part[_RULES] = as_runs([(v, releases[v].get(_RULES)) for v in versions])
         kinds = {
             CLASSES[package]: {n for r in releases.values() for n in r[CLASSES[package]]},
             NAMES: asked(packages, package),
         }
         for kind, names in kinds.items():
             part[kind] = {
-                name: _runs([(v, releases[v][kind].get(name)) for v in versions])
+                name: as_runs([(v, releases[v][kind].get(name)) for v in versions])
                 for name in sorted(names)
             }
         data[package] = part
@@ -91,17 +91,18 @@ def write(data: Facts, path: Path) -> None:
     path.write_text(_dump(data, 0) + "\n", "utf-8")
 
 
-def _runs(series: Iterable[tuple[str, Facts | None]]) -> list[Facts]:
-    runs: list[Facts] = []
+def as_runs(series: Iterable[tuple[str, Facts | None]]) -> list[Facts]:
+    """Facts of versions in their order, as runs of versions that say the same; None: no facts."""
+    found: list[Facts] = []
     previous: Facts | None = None
     for version, facts in series:
         if facts is not None:
             if facts == previous:
-                runs[-1]["to"] = version
+                found[-1]["to"] = version
             else:
-                runs.append({"from": version, "to": version, **facts})
+                found.append({"from": version, "to": version, **facts})
         previous = facts
-    return runs
+    return found
 
 
 def _dump(value: Any, depth: int) -> str:

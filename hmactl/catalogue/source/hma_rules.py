@@ -10,7 +10,6 @@ from hmactl.catalogue.source.modules import Sources
 
 FACTORY = f"{CONNECTORS}.factory"
 CONFIG = "vllm.config.vllm"
-SCHEDULER = "vllm.config.scheduler"
 CACHE = "vllm.config.cache"
 PLATFORMS = "vllm.platforms"
 ENVIRONMENT = "vllm.envs"

@@ -19,6 +19,7 @@ from collections.abc import Iterator
 
 from packaging.version import InvalidVersion, Version
 
+from hmactl.facts.lmcache import SERVED
 from hmactl.finding import Finding, Severity
 from hmactl.rules.case import Case
 
@@ -26,7 +27,6 @@ ID = "CON009"
 SEVERITY = Severity.WARNING
 
 _NEVER = ("OffloadingConnector", "SimpleCPUOffloadConnector")
-_MP = "LMCacheMPConnector"
 # The newest LMCache whose connector does not; the next release's does.
 _MP_WITHOUT = Version("0.5.5")
 _ALONE = {
@@ -42,14 +42,14 @@ def check(case: Case) -> Iterator[Finding]:
     for connector in case.facts.connector.walk():
         if connector.module_path or connector.role not in _ALONE:
             continue
-        if connector.name in _NEVER or (connector.name == _MP and _old_mp(case)):
+        if connector.name in _NEVER or (connector.name == SERVED and _old_mp(case)):
             yield Finding(
                 ID,
                 SEVERITY,
                 f"{connector.name} does not look at its role `{connector.role}`",
                 _ALONE[connector.role],
                 "give it the role `kv_both`, which is what it does"
-                + (", or use LMCache 0.5.6 or newer" if connector.name == _MP else ""),
+                + (", or use LMCache 0.5.6 or newer" if connector.name == SERVED else ""),
                 connector.origin,
             )
 

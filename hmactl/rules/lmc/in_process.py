@@ -5,11 +5,11 @@ import json
 from hmactl.deployment.deployment import Connector
 from hmactl.deployment.setting import Area, Origin, Setting
 from hmactl.engine.answer import LMCacheSettings
-from hmactl.facts.lmcache_places import IN_PROCESS, places_of
-from hmactl.rules.blocks import connector_classes
+from hmactl.facts import lmcache
+from hmactl.facts.lmcache_places import places_of
 from hmactl.rules.case import Case
 
-CONNECTORS = IN_PROCESS
+CONNECTORS = lmcache.IN_PROCESS
 # Older guides set it, the installed LMCache need not read it, and it does no harm.
 HARMLESS_VARIABLES = frozenset({"LMCACHE_USE_EXPERIMENTAL"})
 # Settings that give LMCache a place to store besides host memory.
@@ -21,7 +21,7 @@ _OTHER_TIERS = (
 
 def in_process_settings(case: Case) -> LMCacheSettings | None:
     """LMCache's own reading of its settings; None where no in-process connector uses them."""
-    return case.facts.answer.lmcache if connector_classes(case) & CONNECTORS else None
+    return lmcache.in_process(case.facts)
 
 
 def written(case: Case, key: str) -> Setting | None:
@@ -87,29 +87,7 @@ def other_tiers(settings: LMCacheSettings) -> bool:
 
 def number(settings: LMCacheSettings, key: str) -> float | None:
     """A value that is a number, and nothing else."""
-    value = settings.values.get(key)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return float(value)
-
-
-def ranks_on_one_host(case: Case) -> int:
-    """How many vLLM workers certainly share the host's memory, each with its own LMCache.
-
-    Where the deployment may span hosts it is only as many as the target has GPUs, or one.
-    """
-    config, deployment = case.facts.answer.config, case.facts.deployment
-    if config is None:
-        return 1
-    ranks = config.tensor_parallel_size * config.pipeline_parallel_size
-    gpus = deployment.target.gpus
-    backend = deployment.vllm_setting("distributed-executor-backend")
-    spans = deployment.vllm_setting("nnodes") is not None or (
-        backend is not None and backend.value == "ray"
-    )
-    if spans:
-        return min(ranks, gpus or 1)
-    return ranks if gpus is None else min(ranks, gpus)
+    return lmcache.number(settings.values.get(key))
 
 
 def separate_processes(case: Case) -> bool:

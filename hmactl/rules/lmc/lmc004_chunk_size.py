@@ -15,20 +15,19 @@ Since: 0.1.0.
 
 from collections.abc import Iterator
 
+from hmactl.facts.lmcache import IN_PROCESS
 from hmactl.finding import Finding, Severity
-from hmactl.rules.blocks import connector_classes, group_blocks, misfit
+from hmactl.rules.blocks import group_blocks, misfit
 from hmactl.rules.case import Case
 
 ID = "LMC004"
 SEVERITY = Severity.WARNING
 
-_CONNECTORS = frozenset({"LMCacheConnectorV1", "LMCacheConnectorV1Dynamic"})
-
 
 def check(case: Case) -> Iterator[Finding]:
     """One finding where LMCache's own loader reads a chunk size that does not fit."""
     settings, blocks = case.facts.answer.lmcache, group_blocks(case)
-    if settings is None or blocks is None or not connector_classes(case) & _CONNECTORS:
+    if settings is None or blocks is None or not case.facts.connector_classes & IN_PROCESS:
         return
     setting = next((s for s in case.facts.deployment.lmcache if s.name == "chunk_size"), None)
     size = settings.values.get("chunk_size")

@@ -16,7 +16,6 @@ Since: 0.1.0.
 from collections.abc import Iterator
 
 from hmactl.finding import Finding, Severity
-from hmactl.rules.blocks import connector_classes
 from hmactl.rules.case import Case
 from hmactl.rules.lmc.in_process import HARMLESS_VARIABLES
 
@@ -27,7 +26,9 @@ SEVERITY = Severity.ERROR
 def check(case: Case) -> Iterator[Finding]:
     """One finding for each variable that nothing in the installed LMCache or vLLM reads."""
     settings = case.facts.answer.lmcache
-    if settings is None or not any(name.startswith("LMCache") for name in connector_classes(case)):
+    if settings is None or not any(
+        name.startswith("LMCache") for name in case.facts.connector_classes
+    ):
         return
     for setting in case.facts.deployment.env:
         similar = settings.unknown.get(setting.name)

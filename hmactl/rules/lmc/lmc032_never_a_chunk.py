@@ -18,11 +18,11 @@ Since: 0.1.0.
 from collections.abc import Iterator
 
 from hmactl.deployment.setting import Origin
+from hmactl.facts.lmcache import option_number
 from hmactl.finding import Finding, Severity
 from hmactl.rules.case import Case
 from hmactl.rules.lmc.in_process import in_process_settings, number, origin_of
-from hmactl.rules.lms.server import number as option_number
-from hmactl.rules.lms.server import option, served_connectors
+from hmactl.rules.lms.server import served_connectors
 
 ID = "LMC032"
 SEVERITY = Severity.ERROR
@@ -41,7 +41,7 @@ def check(case: Case) -> Iterator[Finding]:
     server = case.facts.deployment.lmcache_server
     if server is None or not served_connectors(case):
         return
-    setting = option(server, "chunk-size")
+    setting = server.option("chunk-size")
     tokens = None if setting is None else option_number(setting.value)
     if setting is not None and tokens is not None and tokens > longest:
         yield _finding("chunk-size", tokens, longest, setting.origin)

@@ -18,6 +18,7 @@ Since: 0.1.0.
 from collections.abc import Iterator
 
 from hmactl.deployment.setting import Origin, Setting
+from hmactl.facts.lmcache import SERVED
 from hmactl.finding import Finding, Severity
 from hmactl.rules.case import Case
 from hmactl.rules.lmc.in_process import (
@@ -62,7 +63,7 @@ def check(case: Case) -> Iterator[Finding]:
             if name in _OF_EXTRA:
                 yield from _text(name, value, origin_of(case, "extra_config"))
     for connector in all_connectors(case):
-        if connector.name == "LMCacheMPConnector":
+        if connector.name == SERVED:
             for name in _OF_THE_SERVER_CONNECTOR:
                 yield from _text(name, connector.extra_config.get(name), connector.origin)
 

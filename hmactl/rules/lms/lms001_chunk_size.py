@@ -17,14 +17,14 @@ Since: 0.1.0.
 
 from collections.abc import Iterator
 
+from hmactl.facts.lmcache import SERVED
 from hmactl.finding import Finding, Severity
-from hmactl.rules.blocks import connector_classes, group_blocks, misfit
+from hmactl.rules.blocks import group_blocks, misfit
 from hmactl.rules.case import Case
 
 ID = "LMS001"
 SEVERITY = Severity.ERROR
 
-_CONNECTOR = "LMCacheMPConnector"
 # LMCache's own default in every version from 0.3.5 to 0.5.6.
 _DEFAULT = 256
 
@@ -33,7 +33,7 @@ def check(case: Case) -> Iterator[Finding]:
     """One finding where the chunk size of the server that the profile describes does not fit."""
     server = case.facts.deployment.lmcache_server
     blocks = group_blocks(case)
-    if server is None or blocks is None or not connector_classes(case) & {_CONNECTOR}:
+    if server is None or blocks is None or not case.facts.connector_classes & {SERVED}:
         return
     setting = next((s for s in server.options if s.name == "chunk-size"), None)
     size = _DEFAULT if setting is None else setting.value

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from hmactl.deployment.setting import Area
 from hmactl.finding import Finding, Severity
 from hmactl.rules.case import Case
-from hmactl.rules.lms.server import option, served_connectors
+from hmactl.rules.lms.server import served_connectors
 
 ID = "LMS004"
 SEVERITY = Severity.ERROR
@@ -32,7 +32,7 @@ def check(case: Case) -> Iterator[Finding]:
     if server is None or settings is None or not served_connectors(case):
         return
     known = set(settings.server_options)
-    missing = [name for name in _EXAMPLES if option(server, name) is None and name in known]
+    missing = [name for name in _EXAMPLES if server.option(name) is None and name in known]
     if any(case.facts.deployment.is_unknown(Area.LMCACHE_SERVER, name) for name in missing):
         return
     described = server.start or len(missing) < len(_EXAMPLES)

@@ -15,9 +15,10 @@ Since: 0.1.0.
 
 from collections.abc import Iterator
 
+from hmactl.facts.lmcache import option_number
 from hmactl.finding import Finding, Severity
 from hmactl.rules.case import Case
-from hmactl.rules.lms.server import number, option, served_connectors
+from hmactl.rules.lms.server import served_connectors
 
 ID = "LMS006"
 SEVERITY = Severity.WARNING
@@ -31,11 +32,11 @@ def check(case: Case) -> Iterator[Finding]:
     server = case.facts.deployment.lmcache_server
     if server is None:
         return
-    setting = option(server, "port")
-    port = number(_DEFAULT if setting is None else setting.value)
+    setting = server.option("port")
+    port = option_number(_DEFAULT if setting is None else setting.value)
     for connector in served_connectors(case):
         extra = connector.extra_config
-        asked = number(extra.get("lmcache.mp.port", _DEFAULT))
+        asked = option_number(extra.get("lmcache.mp.port", _DEFAULT))
         if extra.get("lmcache.mp.server_urls") or extra.get("lmcache.mp.autostart"):
             continue
         if setting is None and "lmcache.mp.port" not in extra:

@@ -19,10 +19,11 @@ Since: 0.1.0.
 from collections.abc import Iterator, Sequence
 from itertools import permutations
 
+from hmactl.facts.lmcache import option_number
 from hmactl.finding import Finding, Severity
 from hmactl.rules.blocks import group_blocks, misfit
 from hmactl.rules.case import Case
-from hmactl.rules.lms.server import number, option, served_connectors
+from hmactl.rules.lms.server import served_connectors
 
 ID = "LMS025"
 SEVERITY = Severity.ERROR
@@ -34,13 +35,13 @@ def check_together(cases: Sequence[Case]) -> Iterator[tuple[Case, Finding]]:
         server = describes.facts.deployment.lmcache_server
         if server is None or not _addresses(describes) & _addresses(other):
             continue
-        setting = option(server, "chunk-size")
-        size = None if setting is None else number(setting.value)
+        setting = server.option("chunk-size")
+        size = None if setting is None else option_number(setting.value)
         own, blocks = group_blocks(describes), group_blocks(other)
         if size is None or own is None or blocks is None or misfit(int(size), own) is not None:
             continue
         theirs = other.facts.deployment.lmcache_server
-        if theirs is not None and option(theirs, "chunk-size") is not None:
+        if theirs is not None and theirs.option("chunk-size") is not None:
             continue  # which is held against its own blocks
         if (fit := misfit(int(size), (*own, *blocks))) is None:
             continue

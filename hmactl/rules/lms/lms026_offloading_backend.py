@@ -19,7 +19,6 @@ Since: 0.1.0.
 from collections.abc import Iterator
 
 from hmactl.finding import Finding, Severity
-from hmactl.rules.blocks import connector_classes
 from hmactl.rules.case import Case
 from hmactl.rules.lms.server import CONNECTOR
 
@@ -33,7 +32,7 @@ def check(case: Case) -> Iterator[Finding]:
     setting = deployment.vllm_setting("kv-offloading-backend")
     if setting is None or str(setting.value).lower() != "lmcache":
         return
-    if case.facts.connector is not None or CONNECTOR not in connector_classes(case):
+    if case.facts.connector is not None or CONNECTOR not in case.facts.connector_classes:
         return
     size = deployment.vllm_setting("kv-offloading-size")
     ignored = "" if size is None else f", and ignores `kv-offloading-size: {size.value}`"

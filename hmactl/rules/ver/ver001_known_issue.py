@@ -18,7 +18,6 @@ from collections.abc import Iterator
 
 from hmactl.catalogue.known_issues import KnownIssue, known_issues
 from hmactl.finding import Finding, Severity
-from hmactl.rules.blocks import connector_classes
 from hmactl.rules.case import Case
 
 ID = "VER001"
@@ -45,7 +44,7 @@ def check(case: Case) -> Iterator[Finding]:
 
 def _holds(issue: KnownIssue, case: Case) -> bool:
     answer = case.facts.answer
-    if issue.connectors and not connector_classes(case) & set(issue.connectors):
+    if issue.connectors and not case.facts.connector_classes & set(issue.connectors):
         return False
     if issue.bundled and not _bundled(issue, case):
         return False

@@ -22,7 +22,6 @@ from packaging.version import InvalidVersion, Version
 
 from hmactl.catalogue.connector_versions import lmcache_releases, vllm_releases
 from hmactl.finding import Finding, Severity
-from hmactl.rules.blocks import connector_classes
 from hmactl.rules.case import Case
 
 ID = "VER002"
@@ -34,7 +33,7 @@ def check(case: Case) -> Iterator[Finding]:
     versions = case.facts.answer.versions
     if versions.lmcache is None:
         return
-    if not any(name.startswith("LMCache") for name in connector_classes(case)):
+    if not any(name.startswith("LMCache") for name in case.facts.connector_classes):
         return
     unread = []
     if not _among(versions.vllm, (release.version for release in vllm_releases())):

@@ -20,7 +20,6 @@ Since: 0.1.0.
 from collections.abc import Iterator
 
 from hmactl.finding import Finding, Severity
-from hmactl.rules.blocks import connector_classes
 from hmactl.rules.case import Case
 
 ID = "VER003"
@@ -38,7 +37,7 @@ def check(case: Case) -> Iterator[Finding]:
     operations = traits.lmcache_operations
     if operations.error is None or _DRIVER in operations.error:
         return
-    if not any(name.startswith("LMCache") for name in connector_classes(case)):
+    if not any(name.startswith("LMCache") for name in case.facts.connector_classes):
         return
     yield Finding(
         ID,

@@ -8,12 +8,12 @@ are the same, ``--flag.key value`` collects into JSON that comes after everythin
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from hmactl.catalogue.flags import Flag, Flags
 from hmactl.deployment.setting import Area, Json, Origin, Setting, Unknown
 from hmactl.finding import Finding, Severity
-from hmactl.sources.process.options import Option, Options, Takes
 from hmactl.sources.process.word import Word
 from hmactl.sources.wording import shortened
 
@@ -34,9 +34,9 @@ class Arguments:
     findings: tuple[Finding, ...]
 
 
-def read_arguments(words: tuple[Word, ...], options: Options, area: Area = Area.VLLM) -> Arguments:
+def read_arguments(words: tuple[Word, ...], flags: Flags, area: Area = Area.VLLM) -> Arguments:
     """The settings in a program's arguments, in the order written, each at its option's place."""
-    reading = _Reading(list(words), options, area)
+    reading = _Reading(list(words), flags, area)
     reading.run()
     return Arguments(
         tuple(reading.positional),
@@ -60,7 +60,7 @@ def typed(text: str) -> Json:
 @dataclass(slots=True)
 class _Reading:
     words: list[Word]
-    options: Options
+    flags: Flags
     area: Area
     at: int = 0
     positional: list[Word] = field(default_factory=list)
@@ -89,9 +89,9 @@ class _Reading:
 
     def take_option(self, word: Word) -> None:
         written, equals, text = word.text.partition("=")
-        inline = Word(text, word.origin, word.known, word.needs) if equals else None
+        inline = replace(word, text=text) if equals else None
         if written.startswith("-O") and not written.startswith("--"):
-            self.take_level(word, written)
+            self.take_level(word, written, inline)
             return
         if not word.known and not equals:
             self.note_unknown(None, word, word.origin)
@@ -99,9 +99,9 @@ class _Reading:
         dashes = "--" if written.startswith("--") else "-"
         head, dot, keys = written.removeprefix(dashes).partition(".")
         name = head.replace("_", "-") if dashes == "--" else head
-        option = self.options.find(dashes + name)
+        option = self.flags.find(dashes + name)
         if option is None:
-            option = Option(name, None)
+            option = Flag(name, None)
         elif option.shortened:
             self.warn_of_short_form(word, written, option)
         if dot:
@@ -109,9 +109,9 @@ class _Reading:
         else:
             self.take_values(option, word, inline)
 
-    def take_values(self, option: Option, word: Word, inline: Word | None) -> None:
+    def take_values(self, option: Flag, word: Word, inline: Word | None) -> None:
         takes = option.takes
-        if option.negative or takes is Takes.NOTHING:
+        if option.negative or takes == "nothing":
             if inline is not None:
                 self.refuse_value(option, inline, word)
             elif (after := self.following()) is not None and after.text.lower() in _BOOLEANS:
@@ -122,7 +122,7 @@ class _Reading:
             return
         values = [] if inline is None else [inline]
         if inline is None:
-            values = list(self.values(1 if takes is not Takes.SEVERAL else len(self.words)))
+            values = list(self.values(1 if takes != "several" else len(self.words)))
         if not values and takes is None:
             self.set(option.name, True, word)
         elif not values:
@@ -131,17 +131,15 @@ class _Reading:
             needs = tuple(dict.fromkeys(need for value in values for need in value.needs))
             text = " ".join(value.text for value in values)
             self.note_unknown(option.name, Word(text, word.origin, False, needs), word.origin)
-        elif takes is Takes.SEVERAL:
+        elif takes == "several":
             self.set(option.name, [typed(value.text) for value in values], word)
         else:
             self.set(option.name, typed(values[0].text), word)
 
-    def take_level(self, word: Word, written: str) -> None:
+    def take_level(self, word: Word, written: str, inline: Word | None) -> None:
         """``-O3``, ``-O=3``, ``-O 3`` and ``-O.key value``."""
         rest = word.text[2:].removeprefix("=")
         if written.startswith("-O."):
-            value = word.text.partition("=")[2] if "=" in word.text else None
-            inline = None if value is None else Word(value, word.origin, word.known, word.needs)
             self.take_dotted("compilation-config", written[3:], word, inline)
         elif rest:
             self.set(_OPTIMIZATION, typed(rest), word)
@@ -155,7 +153,7 @@ class _Reading:
             value = self.words[self.at]
             self.at += 1
         if value is None:
-            self.refuse_nothing(Option(f"{name}.{keys}", Takes.ONE), word)
+            self.refuse_nothing(Flag(f"{name}.{keys}", "one"), word)
             return
         if not (word.known and value.known):
             self.note_unknown(name, value, word.origin)
@@ -192,7 +190,7 @@ class _Reading:
     def note_unknown(self, name: str | None, word: Word, origin: Origin) -> None:
         self.unknown.append(Unknown(self.area, name, word.text, origin, word.needs))
 
-    def refuse_value(self, option: Option, value: Word, word: Word) -> None:
+    def refuse_value(self, option: Flag, value: Word, word: Word) -> None:
         self.set(option.name, not option.negative, word)
         no = "no-" if option.negative else ""
         negated = value.text.lower() in _FALSE
@@ -209,7 +207,7 @@ class _Reading:
             )
         )
 
-    def refuse_nothing(self, option: Option, word: Word) -> None:
+    def refuse_nothing(self, option: Flag, word: Word) -> None:
         self.findings.append(
             Finding(
                 "CLI004",
@@ -221,7 +219,7 @@ class _Reading:
             )
         )
 
-    def warn_of_short_form(self, word: Word, written: str, option: Option) -> None:
+    def warn_of_short_form(self, word: Word, written: str, option: Flag) -> None:
         self.findings.append(
             Finding(
                 "CLI005",

@@ -3,23 +3,21 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from hmactl.catalogue.flags import Flags
 from hmactl.deployment.command import KV_TRANSFER_CONFIG
 from hmactl.deployment.deployment import Deployment, LMCacheServer
 from hmactl.deployment.files import TextFile
-from hmactl.deployment.policy import HmaPolicy
+from hmactl.deployment.policy import HmaPolicy, asked_by_option
 from hmactl.deployment.setting import DEFAULT, Area, Origin, Setting, Unknown
 from hmactl.finding import Finding, Severity
 from hmactl.sources.document import Document
 from hmactl.sources.process.arguments import Arguments, read_arguments
-from hmactl.sources.process.options import Options
 from hmactl.sources.process.process import Process
 from hmactl.sources.process.program import Command, Program, find_command
 from hmactl.sources.process.word import Variable, Word
 from hmactl.sources.vllm_config import VllmConfig, read_vllm_config
 from hmactl.sources.wording import shortened
 
-# The value that switches HMA off.
-_HMA_FLAGS = {"disable-hybrid-kv-cache-manager": True, "enable-hybrid-kv-cache-manager": False}
 _MODEL = frozenset({"model", "model-tag"})
 _CONFIG = "config"
 _MP_CONNECTOR = "LMCacheMPConnector"
@@ -27,7 +25,6 @@ _NO_CONFIG = VllmConfig(None, (), ())
 
 ReadFile = Callable[[str], TextFile | None]
 """A path as a process has it to the file, where its content can be read."""
-OptionsOf = Callable[[Program], Options]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,17 +35,17 @@ class _Server:
 
 
 def documents(
-    processes: Iterable[Process], options: OptionsOf, read_file: ReadFile = lambda _path: None
+    processes: Iterable[Process], flags: Flags, read_file: ReadFile = lambda _path: None
 ) -> tuple[Document, ...]:
     """A document for every vLLM server among the processes of one source, in their order.
 
-    A ``lmcache server`` among them is the LMCache server of those that use LMCacheMPConnector.
+    ``flags`` are vLLM's options. A ``lmcache server`` among the processes is the LMCache server of
+    those that use LMCacheMPConnector.
     """
     servers = [
-        _Server(process, command, read_arguments(command.arguments, options(command.program), area))
+        _Server(process, command, _arguments(command, flags))
         for process in processes
         if (command := find_command(process.argv)) is not None
-        for area in [_area(command.program)]
     ]
     companions = [s for s in servers if s.command.program is Program.LMCACHE_SERVER]
     engines = [s for s in servers if s.command.program is not Program.LMCACHE_SERVER]
@@ -57,8 +54,10 @@ def documents(
     )
 
 
-def _area(program: Program) -> Area:
-    return Area.LMCACHE_SERVER if program is Program.LMCACHE_SERVER else Area.VLLM
+def _arguments(command: Command, flags: Flags) -> Arguments:
+    if command.program is Program.LMCACHE_SERVER:
+        return read_arguments(command.arguments, Flags({}), Area.LMCACHE_SERVER)
+    return read_arguments(command.arguments, flags)
 
 
 def _document(
@@ -87,7 +86,9 @@ def _document(
         source=process.source,
         name=process.name,
         model=model,
-        vllm=tuple(s for s in settings if s.name not in _HMA_FLAGS and s.name not in _MODEL),
+        vllm=tuple(
+            s for s in settings if asked_by_option(s.name, s.value) is None and s.name not in _MODEL
+        ),
         hma=policy,
         hma_origin=policy_origin,
         env=env,
@@ -172,9 +173,8 @@ def _environment(
 def _policy(settings: Sequence[Setting]) -> tuple[HmaPolicy, Origin]:
     """What the operator's own flag asks of HMA; the last one counts."""
     for setting in reversed(settings):
-        if setting.name in _HMA_FLAGS:
-            off = _HMA_FLAGS[setting.name] is (setting.value is True)
-            return HmaPolicy.DISABLE if off else HmaPolicy.KEEP, setting.origin
+        if (policy := asked_by_option(setting.name, setting.value)) is not None:
+            return policy, setting.origin
     return HmaPolicy.AUTO, DEFAULT
 
 

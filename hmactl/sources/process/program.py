@@ -1,7 +1,7 @@
 """Which program a command starts: vLLM's server, LMCache's server, or something else."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 
 from hmactl.sources.process.word import Variable, Word
@@ -79,6 +79,5 @@ def _assignments(words: tuple[Word, ...]) -> tuple[Variable, ...]:
     for word in words:
         if _ASSIGNMENT.match(word.text):
             name, _, value = word.text.partition("=")
-            text = Word(value, word.origin, word.known, word.needs)
-            found.append(Variable(name, text, word.origin))
+            found.append(Variable(name, replace(word, text=value), word.origin))
     return tuple(found)

@@ -9,12 +9,14 @@ from typing import Any
 
 import pytest
 
+from hmactl.catalogue.flags import vllm_flags
+from hmactl.catalogue.gpus import find_gpu
 from hmactl.deployment.command import flag_arguments
 from hmactl.deployment.setting import Origin
+from hmactl.engine.ask import virtual_gpu
 from hmactl.engine.bridge_environment import bridge_environment
 from hmactl.engine.find import Engine
 from hmactl.sources.process.arguments import Arguments, read_arguments
-from hmactl.sources.process.catalogue_options import vllm_options
 from hmactl.sources.process.word import Word
 
 # The words behind `vllm serve`, and what they mean: positional words, then options.
@@ -73,7 +75,7 @@ COMMANDS: dict[str, tuple[list[str], list[tuple[str, Any]]]] = {
 def read(command: str) -> Arguments:
     words = shlex.split(command)
     placed = tuple(Word(text, Origin("x.sh", 1, 1 + i)) for i, text in enumerate(words))
-    return read_arguments(placed, vllm_options("0.32.0"))
+    return read_arguments(placed, vllm_flags("0.32.0"))
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -105,7 +107,7 @@ def test_what_cannot_be_known_is_in_no_setting() -> None:
     length = Word("$LEN", origin, known=False, needs=("LEN",))
     more = Word("$MORE", origin, known=False, needs=("MORE",), several=True)
     words = (Word("m", origin), Word("--max-model-len", origin), length, more)
-    arguments = read_arguments(words, vllm_options(None))
+    arguments = read_arguments(words, vllm_flags(None))
     assert arguments.settings == ()
     assert [(u.name, u.needs) for u in arguments.unknown] == [
         ("max-model-len", ("LEN",)),
@@ -113,11 +115,13 @@ def test_what_cannot_be_known_is_in_no_setting() -> None:
     ]
 
 
+_H100 = find_gpu("H100-80GB")
+_GPU = json.dumps(None if _H100 is None else virtual_gpu(_H100, 8))
 _PARSE = """
 import importlib, json, re, sys
 sys.path.insert(0, sys.argv[1])
 gpu = importlib.import_module("dryboot.virtual_gpu")
-gpu.install(gpu.Gpu("NVIDIA H100 80GB HBM3", (9, 0), 2**36, 2**36, 132, 227 * 1024, 8))
+gpu.install(gpu.Gpu(**json.loads(sys.argv[3])))
 parser, _ = importlib.import_module("dryboot.arguments").serve_parser()
 answers = []
 for command in json.load(sys.stdin):
@@ -143,7 +147,7 @@ def test_vllms_own_parser_reads_the_same(engine: Engine, tmp_path: Path) -> None
     out = tmp_path / "parsed.json"
     package = Path(__file__).parents[3] / "hmactl" / "engine"
     done = subprocess.run(
-        [str(engine.python), "-c", _PARSE, str(package), str(out)],
+        [str(engine.python), "-c", _PARSE, str(package), str(out), _GPU],
         input=json.dumps(asked),
         env={**os.environ, **bridge_environment(engine, os.environ)},
         capture_output=True,

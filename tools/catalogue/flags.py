@@ -1,6 +1,6 @@
 """Bring hmactl's catalogue of ``vllm serve`` options up to date from installed vLLM versions.
 
-    python -m tools.flags PYTHON...
+    python -m tools.catalogue.flags PYTHON...
 
 For maintainers, from the repository's root. Every PYTHON is an interpreter with a vLLM
 (`python -m tools.versions` makes them); its own argument parser is asked, because half of the
@@ -20,25 +20,29 @@ from packaging.version import Version
 
 from hmactl.catalogue.connector_versions import by_version
 from hmactl.catalogue.gpus import DEFAULT_GPU, find_gpu
+from hmactl.engine.ask import virtual_gpu
 from hmactl.engine.bridge_environment import bridge_environment
 from hmactl.engine.find import find_engine
+
+from .runs import as_runs
 
 DATA = Path("hmactl/catalogue/data/flags.json")
 ABOUT = (
     "Options of `vllm serve` per release, as its own argument parser has them; written by `python "
-    "-m tools.flags`, not edited by hand. A run holds for each of `versions` from `from` to `to`. "
+    "-m tools.catalogue.flags`, not edited by hand. A run holds for each of `versions` from `from` "
+    "to `to`. "
     "takes: what stands behind the option. aliases: other spellings, the --no- form among them. "
     "negative: those of them that say no, besides the --no- forms. choices: where only these "
     "values are taken."
 )
-_ENGINE = Path(__file__).parent.parent / "hmactl" / "engine"
+_ENGINE = Path(__file__).parent.parent.parent / "hmactl" / "engine"
 _DUMP = Path(__file__).parent / "flags_dump.py"
 
 Options = dict[str, Any]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m tools.flags")
+    parser = argparse.ArgumentParser(prog="python -m tools.catalogue.flags")
     parser.add_argument("pythons", nargs="+", metavar="PYTHON")
     releases = expand(json.loads(DATA.read_text("utf-8"))) if DATA.exists() else {}
     for python in parser.parse_args().pythons:
@@ -53,27 +57,20 @@ def main() -> None:
 
 def ask(python: str) -> tuple[str, Options]:
     """The version of the vLLM in that interpreter, and the options of its parser."""
-    engine = find_engine(python)
+    engine, card = find_engine(python), find_gpu(DEFAULT_GPU)
+    gpu = None if card is None else virtual_gpu(card, 1)
     environment = {**os.environ, "CUDA_VISIBLE_DEVICES": ""}
     environment |= bridge_environment(engine, environment)
     with tempfile.TemporaryDirectory() as directory:
         out = Path(directory) / "options.json"
         subprocess.run(
-            [python, str(_DUMP), str(_ENGINE), str(out), json.dumps(_gpu())],
+            [python, str(_DUMP), str(_ENGINE), str(out), json.dumps(gpu)],
             env=environment,
             check=True,
             stdout=subprocess.DEVNULL,
         )
         answer = json.loads(out.read_text("utf-8"))
     return answer["version"].partition("+")[0], answer["options"]
-
-
-def _gpu() -> dict[str, Any]:
-    """What the dry boot wants to know of a virtual GPU."""
-    gpu = find_gpu(DEFAULT_GPU)
-    assert gpu is not None  # noqa: S101 - for mypy: that name is in the catalogue
-    names = ("name", "capability", "memory", "usable_memory", "sm_count", "shared_memory")
-    return {name: getattr(gpu, name) for name in names} | {"count": 1}
 
 
 def expand(data: dict[str, Any]) -> dict[str, Options]:
@@ -90,16 +87,8 @@ def compact(releases: dict[str, Options]) -> str:
     versions = sorted(releases, key=Version)
     lines = []
     for name in sorted({name for options in releases.values() for name in options}):
-        runs: list[dict[str, Any]] = []
-        previous = None
-        for version in versions:
-            facts = releases[version].get(name)
-            if facts is not None and facts == previous:
-                runs[-1]["to"] = version
-            elif facts is not None:
-                runs.append({"from": version, "to": version, **facts})
-            previous = facts
-        shown = ",\n".join(f"      {json.dumps(run)}" for run in runs)
+        same = as_runs([(version, releases[version].get(name)) for version in versions])
+        shown = ",\n".join(f"      {json.dumps(run)}" for run in same)
         lines.append(f"    {json.dumps(name)}: [\n{shown}\n    ]")
     options = "{\n" + ",\n".join(lines) + "\n  }"
     return (
