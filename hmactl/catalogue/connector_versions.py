@@ -46,7 +46,8 @@ class ConnectorClass:
     """A class as its source says; ``supports_hma`` is None where that cannot be told, and where a
     ``resolution`` decides. ``how`` is the line of classes up to SupportsHMA, or the bases.
     ``imports`` is what of the other package, as ``module:name``, it cannot be imported without.
-    ``old_constructor``: it takes no ``kv_cache_config``."""
+    ``old_constructor``: it takes no ``kv_cache_config``. ``of_children``: it descends from vLLM's
+    MultiConnector, and what it has of that is not in ``supports_hma`` where it is LMCache's."""
 
     module: str
     name: str
@@ -55,6 +56,7 @@ class ConnectorClass:
     imports: tuple[str, ...] = ()
     resolution: "Resolution | None" = None
     old_constructor: bool = False
+    of_children: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,11 +344,14 @@ class _Question:
                 return replace(support, lmcache=self.lmcache)
         if found.resolution is not None:
             return self._resolved(name, found.resolution)
-        if name == _MULTI and found.supports_hma and self.engine.rules.children_count:
-            return self._multi(found)
         return self._of_class(name, found)
 
     def _of_class(self, name: str, found: ConnectorClass) -> Support:
+        if found.of_children and found.supports_hma is False:
+            found = self._as_multi(found)
+        passes_on = found.of_children or found.name == _MULTI
+        if passes_on and found.supports_hma and self.engine.rules.children_count:
+            return self._multi(name, found)
         return self._support(name, _hma(found), found.how, found)
 
     def _resolved(self, name: str, resolution: Resolution) -> Support:
@@ -380,13 +385,21 @@ class _Question:
         support = self._support(name, _hma(found), f"LMCache's own class: {found.how}", found)
         return replace(support, lmcache=self.lmcache, caveats=caveats)
 
-    def _multi(self, found: ConnectorClass) -> Support:
+    def _as_multi(self, found: ConnectorClass) -> ConnectorClass:
+        """A descendant of this vLLM's MultiConnector that adds nothing about HMA itself."""
+        multi = self.engine.connectors.get(_MULTI)
+        if multi is None:
+            how = f"vLLM {self.engine.version} registers no {_MULTI}"
+            return replace(found, supports_hma=None, how=how)
+        return replace(found, supports_hma=multi.supports_hma, how=f"{found.name} < {multi.how}")
+
+    def _multi(self, name: str, found: ConnectorClass) -> Support:
         if self.children is None:
             how = f"all children must: {found.how}"
-            return self._support(_MULTI, Hma.DEPENDS, how, found)
+            return self._support(name, Hma.DEPENDS, how, found)
         if not self.children:
             hma = Hma.YES if self.engine.rules.no_children else Hma.NO
-            return self._support(_MULTI, hma, "it has no children", found)
+            return self._support(name, hma, "it has no children", found)
         children = [Child(c) if isinstance(c, str) else c for c in self.children]
         answers = [
             replace(self, children=c.children, module_path=c.module_path).answer(c.name)
@@ -399,7 +412,7 @@ class _Question:
                 break
         else:
             hma, deciding, how = Hma.YES, answers, "every child supports it"
-        support = self._support(_MULTI, hma, how, found)
+        support = self._support(name, hma, how, found)
         caveats = dict.fromkeys(c for a in deciding for c in a.caveats if c != self._switched_off())
         used = next((a.lmcache for a in answers if a.lmcache), None)
         return replace(support, caveats=tuple(caveats), lmcache=used)
@@ -625,6 +638,7 @@ def _class(facts: dict[str, Any]) -> ConnectorClass:
         imports=tuple(facts.get("imports", ())),
         resolution=resolution,
         old_constructor=facts.get("old_constructor", False),
+        of_children=facts.get("of_children", False),
     )
 
 

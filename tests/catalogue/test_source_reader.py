@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
 from catalogue.runs import compact, expand, write
 from catalogue.wheels import Wanted, parse_wanted, wheel
 
+from hmactl.catalogue.connector_versions import NOT_INSTALLED, support_in, vllm_release_from
 from hmactl.catalogue.source.classes import describe
 from hmactl.catalogue.source.hma_rules import NotUnderstoodError
 from hmactl.catalogue.source.modules import Sources, directory_sources, wheel_sources
@@ -94,6 +95,51 @@ def test_bases_in_other_modules_and_how_it_is_known(tmp_path: Path) -> None:
     found = describe(_v1(tmp_path, files), f"{V1}.m", "C")
     assert found["supports_hma"] is True
     assert found["how"] == "C < Two < One < SupportsHMA"
+
+
+FROM_MULTI = f"from {V1}.multi_connector import MultiConnector\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "descends"),
+    [
+        ("class C(MultiConnector): ...", True),
+        ("class B(MultiConnector): ...\nclass C(B): ...", True),
+        ("from .other import Other\nclass C(Other): ...", True),
+        ("M = MultiConnector\nclass C(M): ...", True),
+        ("from .base import SupportsHMA\nclass C(SupportsHMA, MultiConnector): ...", True),
+        # The name is not enough, and itself is not its own descendant.
+        ("class MultiConnector: ...\nclass C(MultiConnector): ...", False),
+        ("C = MultiConnector", False),
+        ("from .base import SupportsHMA\nclass C(SupportsHMA): ...", False),
+    ],
+)
+@pytest.mark.parametrize("package", ["vllm", "lmcache"])
+def test_descendants_of_multi_connector(
+    tmp_path: Path, package: str, text: str, descends: bool
+) -> None:
+    files = {"m.py": FROM_MULTI + text, "other.py": FROM_MULTI + "class Other(MultiConnector): ..."}
+    if package == "lmcache":
+        files = {name: body.replace(".base", f"{V1}.base") for name, body in files.items()}
+        _package(tmp_path, "lmcache.x", files)
+        sources = directory_sources("lmcache", tmp_path)
+        found = describe(sources, "lmcache.x.m", "C")
+    else:
+        found = describe(_v1(tmp_path, {"multi_connector.py": MULTI, **files}), f"{V1}.m", "C")
+    assert found.get("of_children", False) is descends
+
+
+def test_a_registered_descendant_of_multi_connector(tmp_path: Path) -> None:
+    """It depends on its children where MultiConnector itself does, and is as that elsewhere."""
+    own = "from .multi_connector import MultiConnector\nclass C(MultiConnector): ...\n"
+
+    def hma(name: str, multi: str) -> str:
+        facts = _release(tmp_path / name, multi=multi, connector=own)
+        return support_in(vllm_release_from(facts, "1", {}), NOT_INSTALLED, "C").hma
+
+    assert hma("of-children", MULTI) == "depends"
+    plain = FROM_BASE + "class MultiConnector(KVConnectorBase_V1): ...\n"
+    assert hma("before", plain) == "no"
 
 
 def test_for_type_checkers_only_does_not_count(tmp_path: Path) -> None:
@@ -209,7 +255,7 @@ class KVConnectorFactory:
 
 KVConnectorFactory.register_connector("C", "{V1}.m", "C")
 KVConnectorFactory.register_connector(
-    "MultiConnector", module_path="{V1}.multi", class_name="MultiConnector")
+    "MultiConnector", module_path="{V1}.multi_connector", class_name="MultiConnector")
 """
 CONFIG = """
 class VllmConfig:
@@ -261,7 +307,12 @@ class MultiConnector(KVConnectorBase_V1, SupportsHMA):
 
 
 def _release(
-    parent: Path, *, factory: str = FACTORY, config: str = CONFIG, multi: str = MULTI
+    parent: Path,
+    *,
+    factory: str = FACTORY,
+    config: str = CONFIG,
+    multi: str = MULTI,
+    connector: str = WITH_HMA,
 ) -> dict[str, Any]:
     _package(parent, KV, {"factory.py": factory})
     cache = "class CacheConfig:\n    kv_offloading_backend: str = 'native'\n"
@@ -269,7 +320,7 @@ def _release(
     _package(parent, "vllm", {"envs.py": "x = lambda: int(os.getenv('VLLM_ALLOW_CHUNKED', '1'))"})
     cuda = "class Cuda:\n    def support_hybrid_kv_cache(cls):\n        return True\n"
     _package(parent, "vllm.platforms", {"cuda.py": cuda, "tpu.py": cuda.replace("True", "False")})
-    return vllm_release(_v1(parent, {"m.py": WITH_HMA, "multi.py": multi}))
+    return vllm_release(_v1(parent, {"m.py": connector, "multi_connector.py": multi}))
 
 
 def test_a_release(tmp_path: Path) -> None:

@@ -222,6 +222,31 @@ def test_source_that_is_given(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("vllm", "hma", "how"),
+    [
+        ("0.32.0", "depends", "all children must: Many < MultiConnector < SupportsHMA"),
+        # There MultiConnector itself does not support it.
+        ("0.20.2", "no", "Many < MultiConnector < KVConnectorBase_V1"),
+    ],
+)
+def test_a_descendant_of_multi_connector_in_given_source(
+    tmp_path: Path, vllm: str, hma: str, how: str
+) -> None:
+    inside = tmp_path / "lmcache" / "integration" / "vllm"
+    inside.mkdir(parents=True)
+    (tmp_path / "lmcache" / "__init__.py").touch()
+    multi = "vllm.distributed.kv_transfer.kv_connector.v1.multi_connector"
+    (inside / "base.py").write_text(
+        f"from {multi} import MultiConnector\nclass Many(MultiConnector): ...\n"
+    )
+    (inside / "more.py").write_text("from .base import Many\nclass More(Many): ...\n")
+    answer = _json("--vllm", vllm, "--lmcache-source", str(tmp_path))
+    found = {c["name"]: c for c in answer["connectors"] if c["module_path"]}
+    assert {name: c["hma"] for name, c in found.items()} == {"Many": hma, "More": hma}
+    assert found["Many"]["how"] == how
+
+
+@pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (["--vllm-source", "missing", "--lmcache", "none"], "missing does not exist"),

@@ -13,6 +13,9 @@ INTERFACE = "SupportsHMA"
 # From where another package may import what vLLM's base module defines.
 _EXPORTS = (BASE, f"{CONNECTORS}.v1", CONNECTORS)
 _PLAIN_BASES = {"KVConnectorBase_V1", "KVConnectorBase"}
+MULTI = "MultiConnector"
+_MULTI_MODULE = f"{CONNECTORS}.v1.multi_connector"
+OF_CHILDREN = "of_children"
 RESOLVED = "resolved"
 _IF = "if "
 
@@ -50,10 +53,20 @@ def describe(sources: Sources, module: str, name: str) -> dict[str, Any]:
         answer = of_class(sources, meaning)
         if meaning.module != module:
             facts["defined_in"] = meaning.module
+        if descends_from_multi(sources, meaning):
+            facts[OF_CHILDREN] = True
         return facts | {"supports_hma": answer.supports_hma, "how": answer.how}
     if isinstance(meaning, Called):
         return facts | _resolution(sources, meaning)
     return facts | {"supports_hma": None, "how": _why(meaning)}
+
+
+def descends_from_multi(sources: Sources, found: Found) -> bool:
+    """Whether a class inherits vLLM's MultiConnector, so that it is as good as its children."""
+    return any(
+        _is_multi(meaning) or (isinstance(meaning, Found) and descends_from_multi(sources, meaning))
+        for meaning in (sources.base_meaning(found.module, base) for base in found.node.bases)
+    )
 
 
 def takes_kv_cache_config(sources: Sources, found: Found) -> bool | None:
@@ -69,7 +82,7 @@ def takes_kv_cache_config(sources: Sources, found: Found) -> bool | None:
             return takes_kv_cache_config(sources, meaning)
         if not isinstance(meaning, External):
             return None
-        if meaning.name in _PLAIN_BASES:
+        if meaning.name in _PLAIN_BASES or _is_multi(meaning):
             return True  # as long as there has been SupportsHMA
     return None
 
@@ -77,7 +90,8 @@ def takes_kv_cache_config(sources: Sources, found: Found) -> bool | None:
 def is_connector(sources: Sources, found: Found) -> bool:
     """Whether a class of another package descends from vLLM's connector base."""
     return any(
-        isinstance(meaning, External) and meaning.name in _PLAIN_BASES | {INTERFACE}
+        isinstance(meaning, External)
+        and (meaning.name in _PLAIN_BASES | {INTERFACE} or _is_multi(meaning))
         if not isinstance(meaning, Found)
         else is_connector(sources, meaning)
         for meaning in (sources.base_meaning(found.module, base) for base in found.node.bases)
@@ -91,11 +105,17 @@ def _of_base(sources: Sources, meaning: Meaning) -> Answer:
         from_vllm = meaning.module.partition(".")[0] == "vllm"
         if from_vllm and meaning.name == INTERFACE and meaning.module in _EXPORTS:
             return Answer(True, INTERFACE)
-        if from_vllm and meaning.name not in _PLAIN_BASES:
+        if from_vllm and meaning.name not in _PLAIN_BASES and not _is_multi(meaning):
             return Answer(None, f"{meaning.module}.{meaning.name} is vLLM's")
         # Another package's class cannot descend from vLLM's.
         return Answer(False, meaning.name)
     return Answer(None, _why(meaning))
+
+
+def _is_multi(meaning: Meaning) -> bool:
+    if isinstance(meaning, Found):
+        return (meaning.module, meaning.node.name) == (_MULTI_MODULE, MULTI)
+    return meaning == External(_MULTI_MODULE, MULTI)
 
 
 def _is_interface(found: Found) -> bool:

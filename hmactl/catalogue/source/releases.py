@@ -8,6 +8,7 @@ from hmactl.catalogue.source.classes import (
     BASE,
     CONNECTORS,
     INTERFACE,
+    MULTI,
     describe,
     is_connector,
     takes_kv_cache_config,
@@ -25,7 +26,6 @@ from hmactl.catalogue.source.modules import Found, Sources
 
 OLD_CONSTRUCTOR = "old_constructor"
 LMCACHE = "lmcache.integration.vllm"
-_MULTI = "MultiConnector"
 _Tests = tuple[ast.expr, ...]
 
 
@@ -145,7 +145,7 @@ def _multi(sources: Sources, registered: list[tuple[str, str, str]]) -> dict[str
 
     None where they do not: the class itself does not support HMA.
     """
-    place = next(((module, cls) for name, module, cls in registered if name == _MULTI), None)
+    place = next(((module, cls) for name, module, cls in registered if name == MULTI), None)
     meaning = None if place is None else sources.meaning(*place)
     if not isinstance(meaning, Found) or place is None:
         return None
