@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from hmactl.deployment.places import Places
 from hmactl.deployment.setting import Origin
 
 
@@ -9,17 +10,20 @@ from hmactl.deployment.setting import Origin
 class TextFile:
     """A file as the process sees it: ``path`` is where it looks for it.
 
-    ``origin`` is the place of the first character of ``text`` in what the operator wrote, which for
-    a ConfigMap is a line of a manifest; every line of it begins ``indent`` columns further right
-    than in ``text``.
+    ``places`` says where its characters stand in what the operator wrote, which for a ConfigMap is
+    somewhere in a manifest.
     """
 
     path: str
     text: str
-    origin: Origin
-    indent: int = 0
+    places: Places
 
     def place(self, line: int, column: int) -> Origin:
         """The origin of a 1-based line and column of ``text``."""
-        first = self.origin.line or 1
-        return Origin(self.origin.source, first + line - 1, column + self.indent)
+        offset = 0
+        for _ in range(line - 1):
+            end = self.text.find("\n", offset)
+            if end < 0:
+                break
+            offset = end + 1
+        return self.places.at(offset + column - 1)

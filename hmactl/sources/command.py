@@ -6,7 +6,8 @@ from pathlib import Path
 from hmactl.catalogue.flags import vllm_flags
 from hmactl.deployment.files import TextFile
 from hmactl.deployment.form import Form
-from hmactl.deployment.setting import COMMAND_LINE, Origin
+from hmactl.deployment.places import places_of_file
+from hmactl.deployment.setting import COMMAND_LINE
 from hmactl.sources.document import Document
 from hmactl.sources.process.deployment import documents
 from hmactl.sources.process.process import Process
@@ -23,7 +24,7 @@ def read_command(argv: Sequence[str], directory: Path) -> Document | None:
 
     def read_file(path: str) -> TextFile | None:
         text = read_text(directory / path)
-        return None if text is None else TextFile(path, text, Origin(path, 1, 1))
+        return None if text is None else TextFile(path, text, places_of_file(path, text))
 
     process = Process(
         source=str(COMMAND_LINE),

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
+from hmactl.deployment.places import Stretch
 from hmactl.deployment.setting import Json
 
 Route: TypeAlias = tuple[str | int, ...]
@@ -21,7 +22,8 @@ class Node:
     """One value of a document, with its place.
 
     ``written`` is a scalar's text as the file has it, without quotes; ``sound`` is False where a
-    finding already says that the value cannot be used; ``size`` counts the values in it.
+    finding already says that the value cannot be used; ``size`` counts the values in it;
+    ``stretches`` are the places of a scalar's characters.
     """
 
     value: Json
@@ -31,6 +33,7 @@ class Node:
     size: int = 1
     keys: dict[str | int, Position] = field(default_factory=dict)
     children: "dict[str | int, Node]" = field(default_factory=dict)
+    stretches: tuple[Stretch, ...] = ()
 
     def at(self, route: Route) -> "Node | None":
         """The value at the end of a route of keys and indices, or None."""

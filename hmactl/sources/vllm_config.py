@@ -26,7 +26,7 @@ def read_vllm_config(file: TextFile) -> VllmConfig:
     What vLLM makes of values: true is the bare option, false its ``--no-`` form, an empty list
     nothing, a mapping JSON.
     """
-    documents = read_documents(file.origin.source, file.text)
+    documents = read_documents(file.places.source, file.text)
     root = documents[0].root if documents else None
     findings = tuple(
         replace(f, origin=file.place(f.origin.line or 1, f.origin.column or 1))

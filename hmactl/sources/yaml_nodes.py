@@ -5,8 +5,9 @@ aliases and tags are judged before they can cost anything, and nothing but JSON'
 """
 
 import math
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import yaml
@@ -16,6 +17,7 @@ from hmactl.finding import Finding, Severity
 from hmactl.sources.node import Node, Position
 from hmactl.sources.wording import shortened
 from hmactl.sources.yaml_errors import explain_error
+from hmactl.sources.yaml_places import scalar_stretches
 
 try:
     from yaml import CSafeLoader as _BaseLoader
@@ -25,6 +27,7 @@ except ImportError:  # PyYAML was built without libyaml
 MAX_DEPTH = 64
 MAX_VALUES = 50_000  # in a file, with every alias written out
 _MAX_NUMBER_LENGTH = 100
+_LINE_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")  # what the parser counts as one
 _TAG = "tag:yaml.org,2002:"
 _MERGE, _STR = f"{_TAG}merge", f"{_TAG}str"
 _NUMBERS = {f"{_TAG}int", f"{_TAG}float"}
@@ -55,13 +58,15 @@ class YamlDocument:
     findings: tuple[Finding, ...] = ()
 
 
-def read_documents(source: str, text: str) -> tuple[YamlDocument, ...]:
+def read_documents(source: str, text: str, *, of_others: bool = False) -> tuple[YamlDocument, ...]:
     """The documents of a YAML text, without the empty ones.
 
     Never raises, whatever the text: what is wrong is a finding of the document in which it stands
     (PRO002, PRO003, PRO005, PRO008). A document that cannot be read to its end is the last.
+    ``of_others`` is for files that are read by other programs too, such as manifests: merge keys
+    are applied, tags are passed over, and keys that are numbers are taken as text.
     """
-    return tuple(_Builder(source, text).documents())
+    return tuple(_Builder(source, text, of_others=of_others).documents())
 
 
 @dataclass(slots=True)
@@ -74,6 +79,17 @@ class _Open:
     items: list[Json]
     key: str | None = None
     key_is_sound: bool = True
+    merges: list[Node] = field(default_factory=list)
+
+    def merge(self) -> None:
+        """Add what ``<<`` names and the mapping has not; the first of several wins."""
+        for node in self.merges:
+            for part in node.children.values() if isinstance(node.value, list) else (node,):
+                for key, child in part.children.items():
+                    if self.mapping is not None and isinstance(key, str):
+                        self.mapping.setdefault(key, child.value)
+                        self.node.children.setdefault(key, child)
+                        self.node.keys.setdefault(key, part.keys[key])
 
 
 class _StopReadingError(Exception):
@@ -83,9 +99,11 @@ class _StopReadingError(Exception):
 class _Builder:
     """Turns the parser's events into nodes, one document after the other."""
 
-    def __init__(self, source: str, text: str) -> None:
+    def __init__(self, source: str, text: str, *, of_others: bool) -> None:
         self.source = source
+        self.of_others = of_others
         self.text = text
+        self.lines = _LINE_BREAK.split(text)
         self.values = 0
         self.start_document()
 
@@ -123,6 +141,7 @@ class _Builder:
     def take(self, event: Any) -> None:
         if isinstance(event, yaml.CollectionEndEvent):
             done = self.stack.pop()
+            done.merge()
             self.finish(done.node, done.anchor)
         elif isinstance(event, yaml.AliasEvent):
             self.take_alias(str(event.anchor), _position(event))
@@ -149,7 +168,8 @@ class _Builder:
         mapping: dict[str, Json] = {}
         items: list[Json] = []
         node = Node(mapping if is_mapping else items, position)
-        if event.tag not in {None, "!", f"{_TAG}{'map' if is_mapping else 'seq'}"}:
+        ours = {None, "!", f"{_TAG}{'map' if is_mapping else 'seq'}"}
+        if event.tag not in ours and not self.of_others:
             node.sound = self.refuse_tag(event.tag, position)
         self.attach(node)
         self.stack.append(_Open(node, event.anchor, mapping if is_mapping else None, items))
@@ -157,6 +177,8 @@ class _Builder:
     def take_scalar(self, event: Any, position: Position) -> None:
         self.count(1, position)
         tag = event.tag
+        if self.of_others and tag not in _SCALARS:
+            tag = None
         if tag in {None, "!"}:
             tag = self.loader.resolve(yaml.ScalarNode, event.value, event.implicit)
             # A plain `1:30` is a number in base 60 to YAML 1.1, and a time or a port to operators.
@@ -166,11 +188,18 @@ class _Builder:
         if mapping is not None:
             if event.anchor is not None:
                 self.anchors[event.anchor] = Node(event.value, position, event.value)
-            sound = tag == _STR or self.refuse_key(event.value, tag, position)
+            merges = self.of_others and tag == _MERGE
+            if self.of_others and not merges:
+                tag = _STR
+            sound = merges or tag == _STR or self.refuse_key(event.value, tag, position)
+            if merges:
+                mapping.key, mapping.key_is_sound = _MERGE, True
+                return
             self.set_key(mapping, event.value, position, sound=sound)
             return
         # A `<<` that is a value is only text.
         node = Node(event.value, position, event.value)
+        node.stretches = scalar_stretches(event, self.lines)
         if tag in _SCALARS:
             node.value, node.sound = self.construct(event.value, tag, position)
         elif tag != _MERGE:
@@ -236,6 +265,9 @@ class _Builder:
         if parent.mapping is None:
             parent.node.children[len(parent.items)] = node
             parent.items.append(node.value)
+        elif parent.key == _MERGE:
+            parent.merges.append(node)
+            parent.key = None
         elif parent.key is not None:
             sound = node.sound and parent.key_is_sound
             parent.node.children[parent.key] = replace(node, sound=sound)

@@ -1,19 +1,20 @@
 """From processes to deployments: the same reading for every form that starts processes."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from hmactl.catalogue.flags import Flags
 from hmactl.deployment.command import KV_TRANSFER_CONFIG
 from hmactl.deployment.deployment import Deployment, LMCacheServer
-from hmactl.deployment.files import TextFile
 from hmactl.deployment.policy import HmaPolicy, asked_by_option
 from hmactl.deployment.setting import DEFAULT, Area, Origin, Setting, Unknown
 from hmactl.finding import Finding, Severity
 from hmactl.sources.document import Document
+from hmactl.sources.given import ReadFile
 from hmactl.sources.process.arguments import Arguments, read_arguments
 from hmactl.sources.process.process import Process
 from hmactl.sources.process.program import Command, Program, find_command
+from hmactl.sources.process.shells import behind_shells
 from hmactl.sources.process.word import Variable, Word
 from hmactl.sources.vllm_config import VllmConfig, read_vllm_config
 from hmactl.sources.wording import shortened
@@ -22,9 +23,6 @@ _MODEL = frozenset({"model", "model-tag"})
 _CONFIG = "config"
 _MP_CONNECTOR = "LMCacheMPConnector"
 _NO_CONFIG = VllmConfig(None, (), ())
-
-ReadFile = Callable[[str], TextFile | None]
-"""A path as a process has it to the file, where its content can be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +42,8 @@ def documents(
     """
     servers = [
         _Server(process, command, _arguments(command, flags))
-        for process in processes
+        for started in processes
+        for process in behind_shells(started)
         if (command := find_command(process.argv)) is not None
     ]
     companions = [s for s in servers if s.command.program is Program.LMCACHE_SERVER]

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from hmactl.deployment.places import Places, places_of_point
 from hmactl.deployment.setting import Origin
 
 
@@ -11,7 +12,8 @@ class Word:
 
     Where not all of it is known, ``known`` is False, ``text`` is as written (``$MODEL``), ``needs``
     are the names of the variables that are missing, and ``several`` says that it may come to any
-    number of words, as an unquoted variable of a shell may.
+    number of words, as an unquoted variable of a shell may. ``places`` are those of the characters
+    of ``text``, where a reader knows them: a word may be a whole script.
     """
 
     text: str
@@ -19,6 +21,11 @@ class Word:
     known: bool = True
     needs: tuple[str, ...] = ()
     several: bool = False
+    places: Places | None = None
+
+    def where(self) -> Places:
+        """The places of the text, or the word's own for all of it."""
+        return self.places or places_of_point(self.origin)
 
 
 @dataclass(frozen=True, slots=True)
