@@ -7,7 +7,7 @@ import pytest
 
 from hmactl.deployment.form import Form
 from hmactl.sources.read import read_source
-from tests.sources.rendering import render
+from rendering import render
 
 CASES = Path(__file__).parent.parent / "cases" / "sources"
 SOURCES = sorted(p for p in CASES.glob("*/*") if p.suffix != ".expected")
