@@ -1,6 +1,7 @@
-"""Which options ``vllm serve`` has on which version, and how they take their values.
+"""The options of ``vllm serve`` and of ``lmcache server`` per version, and how they take values.
 
-Data: data/flags.json, from the argument parsers of released versions.
+Data: data/flags.json, from the argument parsers of released versions, and data/lmcache-server.json,
+from their source.
 """
 
 import functools
@@ -12,6 +13,7 @@ from typing import Any, Literal
 from packaging.version import InvalidVersion, Version
 
 Takes = Literal["nothing", "one", "several"]
+_VLLM, _LMCACHE_SERVER = "flags.json", "lmcache-server.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,24 @@ def vllm_flags(version: str | None = None) -> Flags:
     A version between two that were read is taken for the older one. Where it is None, or outside of
     those that were read, the options of all of them are meant.
     """
-    data = _data()
+    return _flags(_data(_VLLM), version)
+
+
+@functools.cache
+def lmcache_server_flags(version: str | None = None) -> Flags:
+    """The options of that LMCache version's server, as `vllm_flags`.
+
+    Before there was `lmcache server` (0.4.3) they are those of the modules that were started then.
+    """
+    return _flags(_data(_LMCACHE_SERVER), version)
+
+
+def read_versions() -> tuple[str, ...]:
+    """The vLLM versions whose options are known, oldest first."""
+    return tuple(_data(_VLLM)["versions"])
+
+
+def _flags(data: dict[str, Any], version: str | None) -> Flags:
     known = [Version(one) for one in data["versions"]]
     wanted = _within(version, known)
     spellings: dict[str, Flag] = {}
@@ -89,11 +108,6 @@ def vllm_flags(version: str | None = None) -> Flags:
     return Flags(spellings)
 
 
-def read_versions() -> tuple[str, ...]:
-    """The versions whose options are known, oldest first."""
-    return tuple(_data()["versions"])
-
-
 def _within(version: str | None, known: list[Version]) -> Version | None:
     if version is None:
         return None
@@ -108,6 +122,6 @@ def _within(version: str | None, known: list[Version]) -> Version | None:
 
 
 @functools.cache
-def _data() -> dict[str, Any]:
-    text = resources.files("hmactl.catalogue").joinpath("data/flags.json").read_text("utf-8")
+def _data(name: str) -> dict[str, Any]:
+    text = resources.files("hmactl.catalogue").joinpath(f"data/{name}").read_text("utf-8")
     return json.loads(text)  # type: ignore[no-any-return]

@@ -66,7 +66,10 @@ def test_what_is_not_understood_changes_no_file(tmp_path: Path) -> None:
     assert not (tmp_path / "kv-transfer.json").exists()
 
 
-@pytest.mark.parametrize(("name", "named", "single"), [("kv-transfer", ("fields",), ("others",))])
+@pytest.mark.parametrize(
+    ("name", "named", "single"),
+    [("kv-transfer", ("fields",), ("others",)), ("lmcache-server", ("options",), ())],
+)
 def test_a_file_is_written_as_it_was_read(
     tmp_path: Path, name: str, named: tuple[str, ...], single: tuple[str, ...]
 ) -> None:

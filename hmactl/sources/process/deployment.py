@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from hmactl.catalogue.flags import Flags
+from hmactl.catalogue.flags import Flags, lmcache_server_flags
 from hmactl.deployment.command import KV_TRANSFER_CONFIG
 from hmactl.deployment.deployment import Deployment, LMCacheServer
 from hmactl.deployment.policy import HmaPolicy, asked_by_option
@@ -55,7 +55,7 @@ def documents(
 
 def _arguments(command: Command, flags: Flags) -> Arguments:
     if command.program is Program.LMCACHE_SERVER:
-        return read_arguments(command.arguments, Flags({}), Area.LMCACHE_SERVER)
+        return read_arguments(command.arguments, lmcache_server_flags(), Area.LMCACHE_SERVER)
     return read_arguments(command.arguments, flags)
 
 
