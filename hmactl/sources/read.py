@@ -9,9 +9,10 @@ from hmactl.sources.given import Given
 from hmactl.sources.process.deployment import documents
 from hmactl.sources.process.process import Process
 from hmactl.sources.profile import read_profiles
+from hmactl.sources.shell.script import read_shell
 
 Reader = Callable[[str, str, Given], tuple[Process, ...]]
-_READERS: dict[Form, Reader] = {}
+_READERS: dict[Form, Reader] = {Form.SHELL: read_shell}
 
 
 def read_source(
