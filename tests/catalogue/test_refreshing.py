@@ -68,7 +68,11 @@ def test_what_is_not_understood_changes_no_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "named", "single"),
-    [("kv-transfer", ("fields",), ("others",)), ("lmcache-server", ("options",), ())],
+    [
+        ("kv-transfer", ("fields", "lmcache"), ("others",)),
+        ("lmcache", ("keys", "old_names", "names"), ("loading", "checks")),
+        ("lmcache-server", ("options",), ()),
+    ],
 )
 def test_a_file_is_written_as_it_was_read(
     tmp_path: Path, name: str, named: tuple[str, ...], single: tuple[str, ...]

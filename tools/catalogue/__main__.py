@@ -18,13 +18,14 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from . import connectors, flags, lmcache_server, transfer
+from . import connectors, flags, lmcache, lmcache_server, transfer
 from .wheels import parse_wanted
 
 DATA = Path("hmactl/catalogue/data")
 FILES: dict[str, tuple[Callable[..., None], str]] = {
     "connectors": (connectors.refresh, "connectors and HMA"),
     "kv-transfer": (transfer.refresh, "the fields of KVTransferConfig"),
+    "lmcache": (lmcache.refresh, "LMCache's settings in the vLLM process"),
     "lmcache-server": (lmcache_server.refresh, "the options of LMCache's server"),
 }
 ALL = "all"

@@ -1,7 +1,10 @@
 """KVTransferConfig's fields per release: the file kv-transfer.json."""
 
 from pathlib import Path
+from typing import Any
 
+from hmactl.catalogue.source.lmcache_config import names_of_lmcache
+from hmactl.catalogue.source.modules import Sources
 from hmactl.catalogue.source.transfer import transfer_config
 
 from .reading import Releases, refresh_table
@@ -13,11 +16,17 @@ ABOUT = (
     "`python -m tools.catalogue kv-transfer`; not edited by hand. `versions` names the wheel's "
     "distribution of each version that was read; a run holds for each of those from `from` to "
     "`to`. made_by: the function that makes the default. others: whether a field that is none of "
-    "these is ignored, as pydantic does, or refused by pydantic."
+    "these is ignored, as pydantic does, or refused by pydantic. lmcache: LMCache's variables and "
+    "connector keys that vLLM's own source has."
 )
 
 
 def refresh(wanted: Releases, wheels: Path, data: Path, *, fresh: bool) -> None:
     """Read these releases anew."""
-    table = Table(data / FILE, ABOUT, named=("fields",), single=("others",))
-    refresh_table(table, "vllm", transfer_config, wanted, wheels, fresh=fresh)
+    table = Table(data / FILE, ABOUT, ("fields", "lmcache"), ("others",))
+    refresh_table(table, "vllm", _read, wanted, wheels, fresh=fresh)
+
+
+def _read(sources: Sources) -> dict[str, Any]:
+    names = names_of_lmcache(sources)
+    return transfer_config(sources) | {"lmcache": {name: {} for name in sorted(names)}}

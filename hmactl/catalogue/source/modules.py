@@ -80,6 +80,13 @@ class Sources:
         paths = (f.removesuffix("/__init__") for f in files)
         return [p.replace("/", ".") for p in paths if f"{p}/".startswith(start)]
 
+    def texts(self) -> Iterator[str]:
+        """The text of every Python file."""
+        for file in self._files:
+            text = self._read(file) if file.endswith(".py") else None
+            if text is not None:
+                yield text
+
     def tree(self, module: str) -> ast.Module | None:
         """The parsed module, or None where there is none or it is no valid Python."""
         if module not in self._trees:

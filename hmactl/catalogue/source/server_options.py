@@ -7,6 +7,7 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
+from hmactl.catalogue.source.functions import body, defined, place
 from hmactl.catalogue.source.hma_rules import NotUnderstoodError
 from hmactl.catalogue.source.modules import Found, Sources
 
@@ -32,11 +33,11 @@ def _options(sources: Sources) -> Iterator[tuple[str, dict[str, Any]]]:
     command = sources.meaning(*COMMAND)
     if not isinstance(command, Found):
         for module in BEFORE:
-            function = _defined(_body(sources, module), "parse_args")
+            function = defined(body(sources, module), "parse_args")
             if function is not None:
                 yield from _of_function(sources, module, function, frozenset())
         return
-    own = _defined(command.node.body, "add_arguments")
+    own = defined(command.node.body, "add_arguments")
     if own is None:
         raise NotUnderstoodError(f"where {COMMAND[1]} adds its arguments")
     yield from _of_function(sources, command.module, own, frozenset())
@@ -44,7 +45,7 @@ def _options(sources: Sources) -> Iterator[tuple[str, dict[str, Any]]]:
     for base in command.node.bases:
         meaning = sources.base_meaning(command.module, base)
         if isinstance(meaning, Found):
-            register = _defined(meaning.node.body, "register")
+            register = defined(meaning.node.body, "register")
             if register is not None:
                 yield from _of_function(sources, meaning.module, register, frozenset())
 
@@ -62,38 +63,11 @@ def _of_function(
             if found is not None:
                 yield found
         elif isinstance(node.func, ast.Name) and node.func.id.removeprefix("_").startswith("add_"):
-            place = _place(sources, module, function, node.func.id)
-            if place is None:
+            found_at = place(sources, module, node.func.id, function)
+            if found_at is None:
                 raise NotUnderstoodError(f"what {node.func.id} in {module} adds")
-            if (place[0], place[1].name) not in seen:
-                yield from _of_function(sources, *place, seen)
-
-
-def _place(
-    sources: Sources, module: str, within: ast.FunctionDef | None, name: str
-) -> tuple[str, ast.FunctionDef] | None:
-    """The function that a name stands for in another one, with its module."""
-    body = _body(sources, module)
-    own = _defined(body, name)
-    if own is not None:
-        return module, own
-    inner = [] if within is None else [n for n in ast.walk(within) if isinstance(n, ast.stmt)]
-    for node in (*inner, *body):
-        if isinstance(node, ast.ImportFrom):
-            for alias in node.names:
-                if (alias.asname or alias.name) == name:
-                    return _place(sources, sources.absolute(module, node), None, alias.name)
-    return None
-
-
-def _body(sources: Sources, module: str) -> list[ast.stmt]:
-    tree = sources.tree(module)
-    return [] if tree is None else tree.body
-
-
-def _defined(body: list[ast.stmt], name: str) -> ast.FunctionDef | None:
-    found = [n for n in body if isinstance(n, ast.FunctionDef) and n.name == name]
-    return found[-1] if found else None
+            if (found_at[0], found_at[1].name) not in seen:
+                yield from _of_function(sources, *found_at, seen)
 
 
 def _option(sources: Sources, module: str, call: ast.Call) -> tuple[str, dict[str, Any]] | None:
@@ -147,13 +121,15 @@ def _value(sources: Sources, module: str, node: ast.expr) -> Any:
         return ast.literal_eval(node)
     except ValueError:
         pass
-    body = _body(sources, module)
+    statements = body(sources, module)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
         factors = [_value(sources, module, side) for side in (node.left, node.right)]
         if all(isinstance(factor, int) for factor in factors):
             return factors[0] * factors[1]
     if isinstance(node, ast.Name):
-        return next((_value(sources, module, v) for n, v in _assigned(body) if n == node.id), node)
+        return next(
+            (_value(sources, module, v) for n, v in _assigned(statements) if n == node.id), node
+        )
     if isinstance(node, ast.Attribute):
         meaning = sources.base_meaning(module, node.value)
         if isinstance(meaning, Found):
@@ -163,8 +139,8 @@ def _value(sources: Sources, module: str, node: ast.expr) -> Any:
     return node
 
 
-def _assigned(body: list[ast.stmt]) -> Iterator[tuple[str, ast.expr]]:
-    for node in body:
+def _assigned(statements: list[ast.stmt]) -> Iterator[tuple[str, ast.expr]]:
+    for node in statements:
         if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
             name = node.targets[0] if isinstance(node, ast.Assign) else node.target
             if isinstance(name, ast.Name):
