@@ -13,6 +13,7 @@ from hmactl.rules.cli import (
     cli006_surplus,
 )
 from hmactl.rules.eng import eng002_no_model_config, eng003_unknown_gpu
+from hmactl.rules.k8s import k8s020_repeated_entrypoint
 from hmactl.rules.pro import (
     pro001_unreadable,
     pro002_yaml_syntax,
@@ -32,6 +33,7 @@ _FOUND_ELSEWHERE: tuple[ModuleType, ...] = (
     cli006_surplus,
     eng002_no_model_config,
     eng003_unknown_gpu,
+    k8s020_repeated_entrypoint,
     pro001_unreadable,
     pro002_yaml_syntax,
     pro003_duplicate_key,
