@@ -1,7 +1,7 @@
 """A container's command repeats what its image starts.
 
-What: the arguments of a container begin with `vllm serve`, `python -m ...` or a shell, and its image
-is vllm/vllm-openai or lmcache/vllm-openai, whose entrypoint is `vllm serve` already.
+What: the arguments of a container begin with `vllm serve`, `python -m ...` or a shell, and its
+image is vllm/vllm-openai or lmcache/vllm-openai, whose entrypoint is `vllm serve` already.
 
 Why: the words arrive behind that entrypoint. vLLM gets `vllm` as its model and the rest as further
 arguments, and ends with a usage error.
