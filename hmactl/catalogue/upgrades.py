@@ -14,6 +14,7 @@ from hmactl.catalogue.connector_versions import (
     vllm_releases,
 )
 from hmactl.catalogue.connectors import alternatives
+from hmactl.catalogue.limits import Limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,17 +28,23 @@ class Upgrade:
 
 
 def upgrades(
-    connector: str, vllm: str, lmcache: str | None, environment: Mapping[str, str]
+    connector: str,
+    vllm: str,
+    lmcache: str | None,
+    environment: Mapping[str, str],
+    limits: Sequence[Limit] = (),
 ) -> tuple[Upgrade, ...]:
     """Newer releases with which the connector itself supports HMA; where there are none and this
     vLLM has no other connector for the job that does, those with which another does first.
 
-    ``lmcache`` None is that there is none.
+    ``lmcache`` None is that there is none. ``limits`` are those that the model brings along: a
+    release that is not past them is of no help.
     """
     installed = lmcache or NOT_INSTALLED
 
     def keeps(name: str, engine: str, cache: str) -> bool:
-        return connector_support(engine, cache, name, environment=environment).hma is Hma.YES
+        support = connector_support(engine, cache, name, environment=environment)
+        return support.hma is Hma.YES and all(limit.is_past(engine) for limit in limits)
 
     own = [
         *_first(

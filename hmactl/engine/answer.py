@@ -180,6 +180,7 @@ class Plan(_Frozen):
     """The engine's KV cache plan. ``tokens`` and ``max_concurrency`` are what it would log.
 
     ``bytes_per_request``: KV cache that one request of max_model_len tokens needs on a rank.
+    ``refusals_of_others`` are those of connectors that could take the configured one's place.
     """
 
     error: PlanError | None
@@ -191,6 +192,7 @@ class Plan(_Frozen):
     max_model_len: int | None = None
     groups: tuple[Group, ...] = ()
     connector_refusals: tuple[ConnectorRefusal, ...] = ()
+    refusals_of_others: tuple[ConnectorRefusal, ...] = ()
 
     @property
     def capacity(self) -> int | None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hmactl.rules.case import Case
-from hmactl.rules.mem.fit import chosen_plan
+from hmactl.rules.plans import chosen_plan
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
-from hmactl.catalogue.connectors import ConnectorFacts, alternatives
-from hmactl.catalogue.upgrades import Upgrade, upgrades
-from hmactl.deployment.command import serve_environment
 from hmactl.deployment.setting import COMMAND_LINE, Origin
 from hmactl.facts.facts import Facts
 from hmactl.finding import Finding, Severity
-from hmactl.verdict.situation import unsupporting
 from hmactl.verdict.verdict import Verdict
 
 
@@ -40,28 +36,6 @@ class Case:
         if index == len(flags) and self.facts.deployment.connector is not None:
             return self.connector_origin
         return COMMAND_LINE
-
-    def hma_alternatives(self) -> tuple[ConnectorFacts, ...]:
-        """Installed connectors that support HMA and do the job of the one that does not."""
-        answer = self.facts.answer
-        candidates = [c.name for c in answer.connectors_with_hma]
-        culprit = None if answer.connector is None else unsupporting(answer.connector)[0]
-        return alternatives(culprit, candidates)
-
-    def hma_upgrades(self) -> tuple[Upgrade, ...]:
-        """Newer releases that would let the deployment keep HMA, from the catalogue."""
-        answer = self.facts.answer
-        if answer.connector is None:
-            return ()
-        (culprit, *others) = unsupporting(answer.connector)
-        if others:
-            return ()  # one release would have to help them all
-        return upgrades(
-            culprit,
-            answer.versions.vllm,
-            answer.versions.lmcache,
-            serve_environment(self.facts.deployment),
-        )
 
 
 class Rule(Protocol):

@@ -1,7 +1,7 @@
 """Mamba states in the KV cache: shared by the rules about them."""
 
 from hmactl.rules.case import Case
-from hmactl.rules.mem.fit import chosen_plan
+from hmactl.rules.plans import chosen_plan
 
 _SPEC = "MambaSpec"
 

@@ -37,20 +37,11 @@ def asking_text(case: Case, policy: HmaPolicy) -> str:
     return f"write `{flags[policy]}` instead" if policy in flags else "remove the flag"
 
 
-def alternatives_text(case: Case) -> str:
-    """Which installed connectors keep HMA on, what each takes, and what newer releases would do."""
-    connectors = case.hma_alternatives()
-    newer = [
-        f"{u.connector} supports HMA from {u.package} {u.version} on" for u in case.hma_upgrades()
-    ]
-    if connectors:
-        listed = "; ".join(
-            f"`{c.name}` ({c.what}{f'; {c.needs}' if c.needs else ''})" for c in connectors
-        )
-        said = f"change the connector to one of these, which keep HMA on: {listed}"
-    else:
-        said = "no installed connector that does the same job supports HMA"
-    return ". ".join([said, *newer])
+def option_text(case: Case, name: str, value: str) -> str:
+    """A vLLM option with its value, in the form in which the deployment is written."""
+    if case.facts.deployment.form is Form.PROFILE:
+        return f"`{name}: {value}`"
+    return f"`--{name}`" if value == "true" else f"`--{name} {value}`"
 
 
 def enabling_text(case: Case) -> str | None:

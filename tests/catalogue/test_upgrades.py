@@ -2,6 +2,7 @@
 
 import pytest
 
+from hmactl.catalogue.limits import Limit, limits
 from hmactl.catalogue.upgrades import upgrades
 
 
@@ -41,3 +42,22 @@ def test_upgrades(
 def test_a_variable_stays_in_the_way() -> None:
     environment = {"LMCACHE_USE_UPSTREAM_MP": "1"}
     assert not upgrades("LMCacheMPConnector", "0.32.0", "0.4.6", environment)
+
+
+def _named(limit: Limit) -> str:
+    return limit.what
+
+
+@pytest.mark.parametrize("limit", limits(), ids=_named)
+def test_a_release_that_the_model_cannot_use_is_no_help(limit: Limit) -> None:
+    """MP has HMA from 0.22.0 on, which is not past either limit."""
+    found = upgrades("LMCacheMPConnector", "0.21.0", "0.5.6", {}, [limit])
+    assert [u.version for u in found] == ([limit.first] if limit.first else [])
+
+
+def test_limits_have_a_source_and_an_end() -> None:
+    for limit in limits():
+        assert limit.source
+        assert not limit.is_past("0.22.1")
+        assert not limit.is_past("no version")
+        assert limit.is_past("99.0") is (limit.first is not None)

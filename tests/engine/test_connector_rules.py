@@ -14,6 +14,7 @@ pytestmark = [pytest.mark.engine, pytest.mark.usefixtures("engine")]
 
 LLAMA, GEMMA, QWEN = "llama", "gemma3", "qwen3_next"
 V1, MP, OFFLOADING = "LMCacheConnectorV1", "LMCacheMPConnector", "OffloadingConnector"
+SIMPLE, STORE = "SimpleCPUOffloadConnector", "MooncakeStoreConnector"
 # HMA001 to HMA005 follow from the verdict and are tested with it.
 FAMILIES = ("CON", "ENV", "TOP", "VER", "HMA006", "HMA007", "HMA008", "HMA009", "HMA010")
 _LAYERS = ["sliding_attention"] * 3 + ["full_attention"]
@@ -234,6 +235,22 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     ),
     "states-kept": (_mamba(**{"enable-prefix-caching": True}), {"HMA010": "find nothing"}),
     "states-alone": (_mamba(None, **{"enable-prefix-caching": True}), {}),
+    "states-over-nixl": (
+        _mamba("NixlConnector"),
+        {"CON014": "requires DS conv state layout", "HMA010": "find nothing"},
+    ),
+    "states-over-nixl-laid-out": (
+        _mamba("NixlConnector") | {"env": {"VLLM_SSM_CONV_STATE_LAYOUT": "DS"}},
+        {"HMA010": "find nothing"},
+    ),
+    "simple-offload-disk": (
+        _profile(connector={"name": SIMPLE, "extra_config": {"kv_offload_backend": "disk"}}),
+        {"CON014": "requires disk_path"},
+    ),
+    "simple-offload": (
+        _profile(connector={"name": SIMPLE, "extra_config": {"cpu_bytes_to_use": 1 << 40}}),
+        {},
+    ),
     "small-steps": (
         _mamba(
             **{
@@ -330,8 +347,28 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
         {"TOP001": "HMA on and off"},
     ),
 }
+# Deployments whose connector lacks HMA, the connectors that would do, and what each takes besides.
+_ALL = {MP: "--chunk-size 240` of the server", OFFLOADING: "", SIMPLE: "", STORE: ""}
+_CACHING = "here with `enable-prefix-caching: true`"
+ALTERNATIVES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
+    "instead-of-v1": (_profile(GEMMA, V1), _ALL | {MP: "5555)"}),
+    # Its blocks of 80 tokens do not divide LMCache's 256.
+    "instead-of-v1-states": (_mamba(V1, **{"enable-prefix-caching": True}), _ALL),
+    "instead-of-v1-states-not-kept": (
+        _mamba(V1, **{"enable-prefix-caching": False}),
+        dict.fromkeys(_ALL, _CACHING),
+    ),
+    "instead-of-a-child": (
+        _profile(
+            GEMMA,
+            {"name": "MultiConnector", "children": [{"name": OFFLOADING}, {"name": V1}]},
+        ),
+        _ALL | {MP: "5555)"},
+    ),
+}
 # A part of the fix.
 FIXES = {
+    "simple-offload-disk": "change what",
     "states-not-kept": "`enable-prefix-caching: true`",
     "former-first-engine": "`LMCacheConnectorV1`",
     "ports": "`pd_peer_init_port: [7300, 7301]`",
@@ -347,7 +384,8 @@ def reported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, An
     for name, config in MODELS.items():
         (directory / name).mkdir()
         (directory / name / "config.json").write_text(json.dumps(config))
-    documents = [_in(directory, profile) | {"name": n} for n, (profile, _found) in CASES.items()]
+    profiles = {name: profile for name, (profile, _found) in (CASES | ALTERNATIVES).items()}
+    documents = [_in(directory, profile) | {"name": n} for n, profile in profiles.items()]
     text = yaml.safe_dump_all(documents)
     return reports(directory, text, "--kv-cache-memory", "20GiB")
 
@@ -365,3 +403,15 @@ def test_each_case(reported: dict[str, dict[str, Any]], name: str) -> None:
     for finding in found:
         assert expected[finding["id"]] in finding["message"]
         assert FIXES.get(name, "") in finding["fix"]
+
+
+@pytest.mark.parametrize("name", ALTERNATIVES)
+def test_alternatives_are_those_that_work_for_the_model(
+    reported: dict[str, dict[str, Any]], name: str
+) -> None:
+    expected = ALTERNATIVES[name][1]
+    (fix,) = (f["fix"] for f in reported[name]["findings"] if f["id"] in {"HMA001", "HMA002"})
+    offered = {c: fix.partition(f"`{c}` (")[2].partition("), or ")[0] for c in _ALL if c in fix}
+    assert set(offered) == set(expected)
+    for connector, words in expected.items():
+        assert words in offered[connector]

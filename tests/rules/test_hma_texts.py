@@ -8,7 +8,7 @@ from hmactl.deployment.deployment import Connector, Deployment
 from hmactl.deployment.form import Form
 from hmactl.deployment.policy import HmaPolicy
 from hmactl.deployment.setting import DEFAULT, Setting
-from hmactl.engine.answer import Answer
+from hmactl.engine.answer import Answer, EngineConfig
 from hmactl.facts.facts import Facts
 from hmactl.finding import Finding
 from hmactl.rules.case import Case
@@ -43,6 +43,7 @@ def _case(
     name: str = "LMCacheConnectorV1",
     supports: bool = False,
     default_on: bool | None = False,
+    model: dict[str, Any] | None = None,
     **deployment: Any,
 ) -> Case:
     plan = PLAN | {"groups": [GROUP] * groups}
@@ -68,6 +69,7 @@ def _case(
             "connectors_with_hma": [_described(n, supports_hma=True) for n in with_hma],
             "plan": {"hma_on": plan, "hma_off": plan | {"groups": [GROUP]} if unify else CANNOT},
         }
+        | (model or {})
     )
     model = Setting("model", "m", DEFAULT)
     facts = Facts(
@@ -112,6 +114,91 @@ def test_other_connectors_say_what_they_do_and_take() -> None:
     assert "`lmcache server` must run beside it" in fix
     assert "cpu_bytes_to_use" in fix
     assert "Nixl" not in fix
+
+
+LAYER = {"count": 1, "first_layer": ""}
+BASE: dict[str, Any] = dict.fromkeys(EngineConfig.model_fields, None) | {
+    "architectures": ["M"],
+    "cache_dtype": "auto",
+    "dtype": "bfloat16",
+    "enable_prefix_caching": True,
+    "enforce_eager": False,
+    "gpu_memory_utilization": 0.9,
+    "max_model_len": 4096,
+    "max_num_batched_tokens": 4096,
+    "max_num_seqs": 8,
+    "multimodal": False,
+    "pipeline_parallel_size": 1,
+    "tensor_parallel_size": 1,
+    "data_parallel_size": 1,
+    "vocab_size": 8,
+}
+
+
+def _model(mode: str, *, refuses_hits: bool = False, **config: Any) -> dict[str, Any]:
+    """A model with Mamba states beside attention, as a vLLM that does or does not takes hits."""
+    states = GROUP | {"spec": "MambaSpec"}
+    refusal = {"connector": "OffloadingConnector", "message": "need --enable-prefix-caching to"}
+    plan = PLAN | {"groups": [GROUP, states]}
+    return {
+        "config": BASE
+        | {"mamba_cache_mode": mode, "enable_prefix_caching": mode != "none"}
+        | config,
+        "layers": [[GROUP | LAYER, states | LAYER]],
+        "traits": {"refuses_external_mamba_hits": refuses_hits, "refuses_encoder_decoder": True},
+        "plan": {
+            "hma_on": plan | {"refusals_of_others": [refusal] if mode == "none" else []},
+            "hma_off": CANNOT,
+        },
+    }
+
+
+OFFLOADS = ("OffloadingConnector", "SimpleCPUOffloadConnector")
+NOTHING = "no installed connector that does the same job would work for this model"
+STATES = "support HMA, and vLLM takes Mamba states that a connector brings, from vLLM 0.23.0 on"
+
+
+@pytest.mark.parametrize(
+    ("model", "vllm", "said", "unsaid"),
+    [
+        (_model("align"), "0.32.0", "(vLLM's own offload to host memory", "here with"),
+        (_model("none"), "0.32.0", "here with `enable-prefix-caching: true`", NOTHING),
+        # A hit would end it, and prefix caching would bring the states into the mode where it does.
+        (_model("align", refuses_hits=True), "0.22.1", STATES, "change `connector:`"),
+        (_model("none", refuses_hits=True), "0.22.1", NOTHING, "change `connector:`"),
+        (_model("align", encoder_decoder=True), "0.32.0", NOTHING, "from vLLM"),
+    ],
+    ids=["states", "not-kept", "hits-end-it", "hits-would-end-it", "encoder-decoder"],
+)
+def test_other_connectors_have_to_work_for_the_model(
+    model: dict[str, Any], vllm: str, said: str, unsaid: str
+) -> None:
+    case = _case(vllm=vllm, with_hma=OFFLOADS, model=model)
+    fix = _one(hma002_cannot_unify.check(case)).fix
+    assert said in fix
+    assert unsaid not in fix
+
+
+def test_an_other_connector_is_none_that_is_known_to_fail() -> None:
+    """vLLM's own LMCacheMPConnector of 0.21 with that LMCache."""
+    issue: dict[str, Any] = {
+        "vllm": "0.21.0",
+        "lmcache": "0.5.0",
+        "with_hma": ("LMCacheMPConnector",),
+    }
+    bundled = "vllm.distributed.kv_transfer.kv_connector.v1.lmcache_mp_connector"
+    for module, offered in ((bundled, False), ("lmcache.integration.vllm.m", True)):
+        other = _described("LMCacheMPConnector", supports_hma=True, module=module)
+        case = _case(**issue, model={"connectors_with_hma": [other]})
+        fix = _one(hma001_disabled.check(case)).fix
+        assert ("`LMCacheMPConnector` (" in fix) is offered
+
+
+def test_a_command_is_told_of_its_own_words() -> None:
+    case = _case(with_hma=OFFLOADS, form=Form.COMMAND, model=_model("none"))
+    fix = _one(hma002_cannot_unify.check(case)).fix
+    assert fix.startswith("change `kv_connector` to one of these")
+    assert "here with `--enable-prefix-caching`" in fix
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,16 @@
 """What connectors refuse of a plan when they are made, asked without making them.
 
 A connector's constructor opens sockets and allocates memory. Some of them check first, in functions
-of their own; those are called here, each connector's with the plan that it would be given.
+of their own; those are called here, each connector's with the plan that it would be given. One that
+does neither is made.
 """
 
 import copy
 import importlib
+import importlib.util
 import inspect
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from .connector import children
@@ -15,22 +18,52 @@ from .evidence import words
 
 _MP = ("lmcache.integration.vllm.lmcache_mp_connector", "LMCacheMPConnector")
 _MP_CHECKS = ("validate_mamba_step_alignment", "validate_kv_cache_groups", "validate_dcp_support")
-_OFFLOADING = "vllm.distributed.kv_transfer.kv_connector.v1.offloading.config"
+_V1 = "vllm.distributed.kv_transfer.kv_connector.v1"
+_OFFLOADING = f"{_V1}.offloading.config"
+# Where NIXL's worker is, by release.
+_NIXL = (f"{_V1}.nixl.base_worker", f"{_V1}.nixl.worker", f"{_V1}.nixl_connector")
+_STATES_OVER_NIXL = "requires DS conv state layout"
+_SMALL = {"cpu_bytes_to_use": 1, "cpu_bytes_to_use_per_rank": 1}
 
 
 def refusals(config: Any, plan: Any) -> list[dict[str, str]]:
     """Name and words of each connector, children included, that would refuse this plan."""
     if config.kv_transfer_config is None:
         return []
-    found = []
-    for transfer in _walk(config.kv_transfer_config):
-        own = copy.copy(config)
-        own.kv_transfer_config = transfer
-        for check, arguments in _checks(own, plan):
-            refusal = _refusal(check, arguments)
-            if refusal is not None:
-                found.append({"connector": transfer.kv_connector, "message": refusal})
-    return found
+    return [
+        {"connector": transfer.kv_connector, "message": words}
+        for transfer in _walk(config.kv_transfer_config)
+        for words in _refusals_of(config, transfer, plan)
+    ]
+
+
+def refusals_of_others(config: Any, plan: Any, names: tuple[str, ...]) -> list[dict[str, str]]:
+    """The same of connectors that could take the configured one's place, with its role."""
+    if not names:
+        return []
+    from vllm.config import KVTransferConfig
+
+    configured = config.kv_transfer_config
+    others = [
+        KVTransferConfig(
+            kv_connector=name, kv_role=configured.kv_role, engine_id=configured.engine_id
+        )
+        for name in names
+    ]
+    return [
+        {"connector": other.kv_connector, "message": words}
+        for other in others
+        for words in _refusals_of(config, other, plan)
+    ]
+
+
+def _refusals_of(config: Any, transfer: Any, plan: Any) -> Iterator[str]:
+    own = copy.copy(config)
+    own.kv_transfer_config = transfer
+    for check, arguments in _checks(own, plan):
+        refusal = _refusal(check, arguments)
+        if refusal is not None:
+            yield refusal
 
 
 def _refusal(check: Any, arguments: list[Any]) -> str | None:
@@ -79,6 +112,38 @@ def _checks(config: Any, plan: Any) -> Iterator[tuple[Any, list[Any]]]:
             return
         if hasattr(offloading, "build_offloading_config"):
             yield offloading.build_offloading_config, [config, plan]
+    elif loaded.__name__ == "SimpleCPUOffloadConnector":
+        yield _make_simple, [loaded, config, plan]
+    elif hasattr(loaded, "_validate_kv_cache_config"):
+        yield loaded._validate_kv_cache_config, [config, plan]
+    elif loaded.__module__.startswith(f"{_V1}.nixl"):
+        yield _check_states_over_nixl, [plan]
+
+
+def _make_simple(loaded: Any, config: Any, plan: Any) -> None:
+    """Its scheduler's side only makes a list of its blocks, which is kept short here."""
+    from vllm.distributed.kv_transfer.kv_connector.v1.base import KVConnectorRole
+
+    own = copy.copy(config)
+    own.kv_transfer_config = copy.copy(config.kv_transfer_config)
+    extra = dict(own.kv_transfer_config.kv_connector_extra_config or {})
+    if "disk_capacity_bytes" in extra:
+        extra["disk_capacity_bytes"] = min(1, int(extra["disk_capacity_bytes"]))
+    own.kv_transfer_config.kv_connector_extra_config = extra | _SMALL
+    loaded(own, KVConnectorRole.SCHEDULER, plan)
+
+
+def _check_states_over_nixl(plan: Any) -> None:
+    """What NIXL's worker asserts between other things, in the words of its source."""
+    from vllm.model_executor.layers.mamba.mamba_utils import is_conv_state_dim_first
+    from vllm.v1.kv_cache_interface import MambaSpec
+
+    if not any(isinstance(group.kv_cache_spec, MambaSpec) for group in plan.kv_cache_groups):
+        return
+    files = (importlib.util.find_spec(name) for name in _NIXL)
+    texts = (Path(f.origin).read_text("utf-8") for f in files if f is not None and f.origin)
+    if not is_conv_state_dim_first() and any(_STATES_OVER_NIXL in text for text in texts):
+        raise ValueError(f"Mamba conv transfer {_STATES_OVER_NIXL}: VLLM_SSM_CONV_STATE_LAYOUT=DS")
 
 
 def _servers(extra: dict[str, Any]) -> int:

@@ -82,8 +82,17 @@ class _Executor(_StandIn):
         return []
 
 
-def make(config: Any, ranks: list[Rank], memory: list[int], *, disable_hma: bool) -> dict[str, Any]:
+def make(
+    config: Any,
+    ranks: list[Rank],
+    memory: list[int],
+    *,
+    disable_hma: bool,
+    others: tuple[str, ...] = (),
+) -> dict[str, Any]:
     """The plan with HMA on or off for ``memory`` bytes per rank.
+
+    ``others`` are connectors that could take the configured one's place: what they would refuse.
 
     ``bytes_per_request`` is what one request of max_model_len needs. A refusal by the engine is
     ``error``, in its own words; what could be learnt all the same is still there. Raises where
@@ -92,10 +101,10 @@ def make(config: Any, ranks: list[Rank], memory: list[int], *, disable_hma: bool
     result: dict[str, Any] = {"error": None}
     try:
         length = config.model_config.max_model_len
-        result |= _roomy(config, ranks, disable_hma, length)
-        result |= _with_memory(config, ranks, memory, disable_hma)
+        result |= _roomy(config, ranks, disable_hma, length, others)
+        result |= _with_memory(config, ranks, memory, disable_hma, others)
         if result["max_model_len"] < length:  # --max-model-len auto
-            result |= _roomy(config, ranks, disable_hma, result["max_model_len"])
+            result |= _roomy(config, ranks, disable_hma, result["max_model_len"], others)
     except Exception as error:
         if own_fault(error):
             raise
@@ -107,12 +116,14 @@ def make(config: Any, ranks: list[Rank], memory: list[int], *, disable_hma: bool
     return result
 
 
-def _roomy(config: Any, ranks: list[Rank], disable_hma: bool, length: int) -> dict[str, Any]:
+def _roomy(
+    config: Any, ranks: list[Rank], disable_hma: bool, length: int, others: tuple[str, ...]
+) -> dict[str, Any]:
     """What one request of ``length`` tokens needs, where memory is no matter."""
     with _restored(config):
         config.cache_config.num_gpu_blocks_override = None
         config.model_config.max_model_len = length
-        plan = _with_memory(config, ranks, [_ROOMY] * len(ranks), disable_hma)
+        plan = _with_memory(config, ranks, [_ROOMY] * len(ranks), disable_hma, others)
     if not plan["groups"]:
         return {"groups": [], "bytes_per_request": None}
     if plan["num_blocks"] and plan["max_concurrency"] is None:
@@ -125,12 +136,17 @@ def _roomy(config: Any, ranks: list[Rank], disable_hma: bool, length: int) -> di
     return {
         "groups": plan["groups"],
         "connector_refusals": plan["connector_refusals"],
+        "refusals_of_others": plan["refusals_of_others"],
         "bytes_per_request": blocks_per_request * block_bytes,
     }
 
 
 def _with_memory(
-    config: Any, ranks: list[Rank], memory: list[int], disable_hma: bool
+    config: Any,
+    ranks: list[Rank],
+    memory: list[int],
+    disable_hma: bool,
+    others: tuple[str, ...],
 ) -> dict[str, Any]:
     from vllm.config import set_current_vllm_config
     from vllm.v1.engine.core import EngineCore
@@ -153,6 +169,7 @@ def _with_memory(
             "max_model_len": config.model_config.max_model_len,
             "groups": [_group(group) for group in plan.kv_cache_groups],
             "connector_refusals": connector_checks.refusals(config, plan),
+            "refusals_of_others": connector_checks.refusals_of_others(config, plan, others),
         }
 
 

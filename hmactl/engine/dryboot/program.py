@@ -179,9 +179,10 @@ def _boot(
     warnings.listening = False  # both plans are made, only one of them is the deployment's
     from . import plan
 
+    others = tuple(other["name"] for other in answer.get("connectors_with_hma", ()))
     with _refusal("plan"):
         answer["plan"] = {
-            "hma_on": plan.make(config, ranks, memory, disable_hma=False),
+            "hma_on": plan.make(config, ranks, memory, disable_hma=False, others=others),
             "hma_off": plan.make(config, ranks, memory, disable_hma=True),
         }
     answer["missing"] += plan.missing(answer["plan"])

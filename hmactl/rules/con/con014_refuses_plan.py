@@ -3,7 +3,8 @@
 What: a connector looks at the planned KV cache groups when it is made. LMCacheMPConnector cannot
 serve Mamba states that are not kept per block, nor cross attention; OffloadingConnector wants its
 `block_size` to be a multiple of vLLM's, the same in every group, and Mamba hybrids to have prefix
-caching. The words are the connector's own.
+caching. NIXL takes Mamba states in one of their two layouts only. The words are the
+connector's own.
 
 Why: vLLM ends after it has loaded the weights.
 
@@ -21,7 +22,8 @@ from collections.abc import Iterator
 
 from hmactl.finding import Finding, Severity
 from hmactl.rules.case import Case
-from hmactl.rules.mem.fit import chosen_plan
+from hmactl.rules.con import plan_refusals
+from hmactl.rules.plans import chosen_plan
 
 ID = "CON014"
 SEVERITY = Severity.ERROR
@@ -38,7 +40,7 @@ def check(case: Case) -> Iterator[Finding]:
             SEVERITY,
             f"{refusal.connector} refuses the planned KV cache: {_shorter(refusal.message)}",
             "vLLM ends after loading the weights",
-            _fix(refusal.message),
+            plan_refusals.change(case, refusal.message) or "change what the message names",
             case.connector_origin,
         )
 
@@ -47,11 +49,3 @@ def _shorter(message: str) -> str:
     """The first of several groups that are refused for the same reason."""
     first, *others = message.split("; group ")
     return first.rstrip(". ") + (f", and {len(others)} more groups" if others else "")
-
-
-def _fix(message: str) -> str:
-    if "mamba_cache_mode='none'" in message or "--enable-prefix-caching" in message:
-        return "`enable-prefix-caching: true`"
-    if "mamba_cache_mode='all'" in message:
-        return "`mamba-cache-mode: align`"
-    return "change what the message names"

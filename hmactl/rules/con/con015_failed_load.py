@@ -20,7 +20,7 @@ from collections.abc import Iterator
 
 from hmactl.finding import Finding, Severity
 from hmactl.rules.case import Case
-from hmactl.rules.mem.fit import chosen_plan
+from hmactl.rules.plans import chosen_plan
 
 ID = "CON015"
 SEVERITY = Severity.INFO

@@ -19,8 +19,9 @@ Since: 0.1.0.
 from collections.abc import Iterator
 
 from hmactl.finding import Finding, Severity
+from hmactl.rules.alternatives import alternatives_text
 from hmactl.rules.case import Case
-from hmactl.rules.wording import alternatives_text, capacity_loss, enabling_text
+from hmactl.rules.wording import capacity_loss, enabling_text
 from hmactl.verdict.verdict import Decision
 
 ID = "HMA001"

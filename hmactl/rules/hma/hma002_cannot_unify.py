@@ -18,8 +18,9 @@ Since: 0.1.0.
 from collections.abc import Iterator
 
 from hmactl.finding import Finding, Severity
+from hmactl.rules.alternatives import alternatives_text
 from hmactl.rules.case import Case
-from hmactl.rules.wording import alternatives_text, enabling_text
+from hmactl.rules.wording import enabling_text
 from hmactl.verdict.situation import first_line
 from hmactl.verdict.verdict import Decision
 

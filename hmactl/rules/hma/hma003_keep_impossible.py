@@ -17,8 +17,9 @@ from collections.abc import Iterator
 from hmactl.deployment.form import Form
 from hmactl.deployment.policy import HmaPolicy
 from hmactl.finding import Finding, Severity
+from hmactl.rules.alternatives import alternatives_text
 from hmactl.rules.case import Case
-from hmactl.rules.wording import alternatives_text, asking_text, capacity_loss, enabling_text
+from hmactl.rules.wording import asking_text, capacity_loss, enabling_text
 from hmactl.verdict.verdict import Decision
 
 ID = "HMA003"

@@ -6,18 +6,11 @@ import re
 from hmactl.deployment.size import format_gib
 from hmactl.engine.answer import Plan
 from hmactl.facts.memory import MemoryOrigin
+from hmactl.rules.alternatives import alternatives
 from hmactl.rules.case import Case
 from hmactl.verdict.verdict import HMA_OFF
 
 _LONGEST = re.compile(r"estimated maximum model length is (\d+)")
-
-
-def chosen_plan(case: Case) -> Plan | None:
-    """The plan that the verdict's flag selects."""
-    plan = case.facts.answer.plan
-    if plan is None or case.verdict.flag is None:
-        return None
-    return plan.hma_off if case.verdict.flag == HMA_OFF else plan.hma_on
 
 
 def engine_words(plan: Plan) -> str | None:
@@ -96,10 +89,10 @@ def enough_utilisation(case: Case, plan: Plan) -> float | None:
 def with_hma_on(case: Case) -> str | None:
     """What a connector that keeps HMA on would change; None where HMA is on already."""
     plan = case.facts.answer.plan
-    others = case.hma_alternatives()
+    others = alternatives(case)
     if plan is None or case.verdict.flag != HMA_OFF or not others or plan.hma_on.capacity is None:
         return None
     return (
-        f"{others[0].name}, which keeps HMA on: about {plan.hma_on.capacity:,} tokens fit then "
-        "into the same memory"
+        f"{others[0].facts.name}, which keeps HMA on: about {plan.hma_on.capacity:,} tokens fit "
+        "then into the same memory"
     )

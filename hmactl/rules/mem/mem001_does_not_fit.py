@@ -20,7 +20,8 @@ from collections.abc import Iterator
 from hmactl.finding import Finding, Severity
 from hmactl.rules.case import Case
 from hmactl.rules.mem import mem003_weights_too_large
-from hmactl.rules.mem.fit import chosen_plan, engine_words, remedies, shortage
+from hmactl.rules.mem.fit import engine_words, remedies, shortage
+from hmactl.rules.plans import chosen_plan
 
 ID = "MEM001"
 SEVERITY = Severity.ERROR

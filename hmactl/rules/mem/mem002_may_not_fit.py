@@ -19,7 +19,8 @@ from hmactl.deployment.size import format_gib
 from hmactl.facts.memory import KvMemory
 from hmactl.finding import Finding, Severity
 from hmactl.rules.case import Case
-from hmactl.rules.mem.fit import chosen_plan, remedies
+from hmactl.rules.mem.fit import remedies
+from hmactl.rules.plans import chosen_plan
 
 ID = "MEM002"
 SEVERITY = Severity.WARNING

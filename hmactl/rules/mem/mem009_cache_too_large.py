@@ -19,7 +19,7 @@ from hmactl.deployment.size import format_gib
 from hmactl.facts.memory import block_bytes
 from hmactl.finding import Finding, Severity
 from hmactl.rules.case import Case
-from hmactl.rules.mem.fit import chosen_plan
+from hmactl.rules.plans import chosen_plan
 
 ID = "MEM009"
 SEVERITY = Severity.ERROR

@@ -23,7 +23,7 @@ from collections.abc import Iterator, Sequence
 
 from hmactl.finding import Finding, Severity
 from hmactl.rules.case import Case
-from hmactl.rules.mem.fit import chosen_plan
+from hmactl.rules.plans import chosen_plan
 from hmactl.rules.together import pairs
 from hmactl.verdict.verdict import HMA_OFF
 

@@ -1,0 +1,36 @@
+"""What of a model only some releases of vLLM take together with a connector."""
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from packaging.version import InvalidVersion, Version
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """``first`` is the first release without it, None where no release that was read is.
+
+    It concerns models with the KV cache spec ``spec``, or encoder-decoder models.
+    """
+
+    what: str
+    first: str | None
+    source: str
+    spec: str | None = None
+    encoder_decoder: bool = False
+
+    def is_past(self, vllm: str) -> bool:
+        """Whether that release takes it; False where it is no version."""
+        try:
+            return self.first is not None and Version(vllm) >= Version(self.first)
+        except InvalidVersion:
+            return False
+
+
+@cache
+def limits() -> tuple[Limit, ...]:
+    """All of them."""
+    data = json.loads(files(__package__).joinpath("data/limits.json").read_text("utf-8"))
+    return tuple(Limit(**facts) for facts in data["limits"])
