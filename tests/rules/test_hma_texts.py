@@ -71,9 +71,9 @@ def _case(
         }
         | (model or {})
     )
-    model = Setting("model", "m", DEFAULT)
+    named = Setting("model", "m", DEFAULT)
     facts = Facts(
-        Deployment("x", "x", model, connector=Connector(name, DEFAULT), **deployment),
+        Deployment("x", "x", named, connector=Connector(name, DEFAULT), **deployment),
         answer,
         None,
         None,
