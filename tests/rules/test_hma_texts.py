@@ -135,10 +135,15 @@ BASE: dict[str, Any] = dict.fromkeys(EngineConfig.model_fields, None) | {
 }
 
 
-def _model(mode: str, *, refuses_hits: bool = False, **config: Any) -> dict[str, Any]:
-    """A model with Mamba states beside attention, as a vLLM that does or does not takes hits."""
+NEEDS_CACHING = "need --enable-prefix-caching to align"
+
+
+def _model(
+    mode: str, *, refuses_hits: bool = False, words: str = NEEDS_CACHING, **config: Any
+) -> dict[str, Any]:
+    """A model with Mamba states beside attention, on a vLLM that takes hits or does not."""
     states = GROUP | {"spec": "MambaSpec"}
-    refusal = {"connector": "OffloadingConnector", "message": "need --enable-prefix-caching to"}
+    refusal = {"connector": "OffloadingConnector", "message": words}
     plan = PLAN | {"groups": [GROUP, states]}
     return {
         "config": BASE
@@ -163,12 +168,27 @@ STATES = "support HMA, and vLLM takes Mamba states that a connector brings, from
     [
         (_model("align"), "0.32.0", "(vLLM's own offload to host memory", "here with"),
         (_model("none"), "0.32.0", "here with `enable-prefix-caching: true`", NOTHING),
+        (
+            _model("none", words="MambaSpec with ... (mamba_cache_mode != 'align')"),
+            "0.25.1",
+            "memory it takes; here with `enable-prefix-caching: true`",
+            NOTHING,
+        ),
+        (_model("none", words="something else"), "0.32.0", "SimpleCPU", "`OffloadingConnector"),
         # A hit would end it, and prefix caching would bring the states into the mode where it does.
         (_model("align", refuses_hits=True), "0.22.1", STATES, "change `connector:`"),
         (_model("none", refuses_hits=True), "0.22.1", NOTHING, "change `connector:`"),
         (_model("align", encoder_decoder=True), "0.32.0", NOTHING, "from vLLM"),
     ],
-    ids=["states", "not-kept", "hits-end-it", "hits-would-end-it", "encoder-decoder"],
+    ids=[
+        "states",
+        "not-kept",
+        "not-aligned",
+        "refused",
+        "hits-end-it",
+        "hits-would-end-it",
+        "encoder-decoder",
+    ],
 )
 def test_other_connectors_have_to_work_for_the_model(
     model: dict[str, Any], vllm: str, said: str, unsaid: str
