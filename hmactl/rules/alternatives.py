@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from hmactl.catalogue.connector_versions import Hma, connector_support, known_connectors
 from hmactl.catalogue.connectors import ConnectorFacts, connector_facts
 from hmactl.catalogue.connectors import alternatives as same_purpose
 from hmactl.catalogue.limits import Limit, limits
@@ -37,9 +38,10 @@ class Alternative:
 
 
 def alternatives(case: Case) -> tuple[Alternative, ...]:
-    """Installed connectors that do the job of the one without HMA, and would work for this model.
+    """Connectors of this vLLM that do the job of the one without HMA and would work for this model.
 
-    Each was asked what it refuses of the plan with HMA on; what it asks for is a change.
+    Each installed one was asked what it refuses of the plan with HMA on; what it asks for is a
+    change. Without an engine they are the catalogue's.
     """
     found = []
     for facts, connector in _same_purpose(case):
@@ -71,9 +73,9 @@ def alternatives_text(case: Case) -> str:
         listed = ", or ".join(map(_described, found))
         said = f"{_change(case)} to one of these, which keep HMA on: {listed}"
     elif _same_purpose(case):
-        said = "no installed connector that does the same job would work for this model"
+        said = "no connector of this vLLM that does the same job would work for this model"
     else:
-        said = "no installed connector that does the same job supports HMA"
+        said = "no connector of this vLLM that does the same job supports HMA"
     return ". ".join([said, *_upgraded(newer_releases(case), _limits(case))])
 
 
@@ -84,9 +86,29 @@ def _lacking(case: Case) -> tuple[str, ...]:
 
 
 def _same_purpose(case: Case) -> list[tuple[ConnectorFacts, ConnectorAnswer]]:
-    offered = {connector.name: connector for connector in case.facts.answer.connectors_with_hma}
+    answer = case.facts.answer
     lacking = (*_lacking(case), None)[0]
+    # Without an engine nobody was asked.
+    asked = answer.traits is not None or bool(answer.connectors_with_hma)
+    having = answer.connectors_with_hma if asked else _of_the_catalogue(case)
+    offered = {connector.name: connector for connector in having}
     return [(facts, offered[facts.name]) for facts in same_purpose(lacking, offered)]
+
+
+def _of_the_catalogue(case: Case) -> Iterator[ConnectorAnswer]:
+    versions, environment = case.facts.answer.versions, serve_environment(case.facts.deployment)
+    for name in known_connectors():
+        found = connector_support(versions.vllm, versions.lmcache, name, environment=environment)
+        if found.hma is Hma.YES:
+            yield ConnectorAnswer(
+                name=name,
+                role="kv_both",
+                module=found.module,
+                class_=found.class_name,
+                file=None,
+                supports_hma=True,
+                error=None,
+            )
 
 
 def _with(case: Case, connector: ConnectorAnswer) -> Case:

@@ -159,7 +159,7 @@ def _model(
 
 
 OFFLOADS = ("OffloadingConnector", "SimpleCPUOffloadConnector")
-NOTHING = "no installed connector that does the same job would work for this model"
+NOTHING = "no connector of this vLLM that does the same job would work for this model"
 STATES = "support HMA, and vLLM takes Mamba states that a connector brings, from vLLM 0.23.0 on"
 
 
@@ -212,6 +212,24 @@ def test_an_other_connector_is_none_that_is_known_to_fail() -> None:
         case = _case(**issue, model={"connectors_with_hma": [other]})
         fix = _one(hma001_disabled.check(case)).fix
         assert ("`LMCacheMPConnector` (" in fix) is offered
+
+
+@pytest.mark.parametrize(
+    ("vllm", "lmcache", "offered"),
+    [
+        ("0.32.0", "0.5.6", ["LMCacheMPConnector", "OffloadingConnector"]),
+        # Which LMCache is not known, and it hangs on that.
+        ("0.32.0", None, ["OffloadingConnector"]),
+        ("0.18.1", "0.5.6", []),
+        ("", None, []),
+    ],
+)
+def test_without_an_engine_the_catalogue_is_asked(
+    vllm: str, lmcache: str | None, offered: list[str]
+) -> None:
+    fix = _one(hma001_disabled.check(_case(vllm=vllm, lmcache=lmcache))).fix
+    for name in ("LMCacheMPConnector", "OffloadingConnector"):
+        assert (f"`{name}` (" in fix) is (name in offered)
 
 
 def test_a_command_is_told_of_its_own_words() -> None:
