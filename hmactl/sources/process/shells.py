@@ -1,27 +1,44 @@
-"""What runs behind ``sh -c SCRIPT``."""
+"""What runs behind ``sh -c SCRIPT`` and ``docker run``."""
 
 from dataclasses import replace
 
+from hmactl.sources.container.docker_run import docker_run
 from hmactl.sources.process.process import Process
 
 _SHELLS = frozenset({"sh", "bash", "ash", "dash", "zsh", "ksh"})
+_CONTAINERS = frozenset({"docker", "podman", "nerdctl"})
 
 
 def behind_shells(process: Process) -> tuple[Process, ...]:
-    """The servers that a process starts by way of a shell; without a shell, the process itself."""
+    """The servers that a process starts by way of a shell or a container; else the process."""
     argv = process.argv
     for index, word in enumerate(argv):
-        if not word.known or word.text.rpartition("/")[2] not in _SHELLS:
-            continue
-        for at in range(index + 1, len(argv) - 1):
-            option = argv[at].text
-            if not option.startswith("-"):
-                break
-            if not option.startswith("--") and option.endswith("c"):
-                from hmactl.sources.shell.script import read_script
+        name = word.text.rpartition("/")[2] if word.known else ""
+        if name in _CONTAINERS and (at := _run_at(process, index)) is not None:
+            inside = docker_run(argv[at:], process)
+            return () if inside is None else behind_shells(inside)
+        if name in _SHELLS:
+            return _behind_shell(process, index)
+    return (process,)
 
-                # The words behind the script are its $0, $1 and so on.
-                started = replace(process, argv=argv[at + 2 :])
-                return read_script(argv[at + 1], started)
-        break
+
+def _run_at(process: Process, index: int) -> int | None:
+    """Where the options of ``docker run`` and ``docker container run`` begin."""
+    texts = [word.text for word in process.argv[index + 1 : index + 3]]
+    if texts[:1] == ["run"]:
+        return index + 2
+    return index + 3 if texts == ["container", "run"] else None
+
+
+def _behind_shell(process: Process, index: int) -> tuple[Process, ...]:
+    argv = process.argv
+    for at in range(index + 1, len(argv) - 1):
+        option = argv[at].text
+        if not option.startswith("-"):
+            break
+        if not option.startswith("--") and option.endswith("c"):
+            from hmactl.sources.shell.script import read_script
+
+            # The words behind the script are its $0, $1 and so on.
+            return read_script(argv[at + 1], replace(process, argv=argv[at + 2 :]))
     return (process,)

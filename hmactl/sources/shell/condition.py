@@ -1,6 +1,7 @@
 """Whether a condition of a script holds, as far as that can be told."""
 
 import fnmatch
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,6 +10,7 @@ from hmactl.sources.shell.state import Node, State
 from hmactl.sources.shell.tree import Script
 from hmactl.sources.shell.value import known_text
 
+_OR_NOTHING = re.compile(r'"?\$\{([A-Za-z_]\w*):?-\}"?')
 _NUMBERS = {
     "-eq": lambda a, b: a == b,
     "-ne": lambda a, b: a != b,
@@ -137,6 +139,9 @@ class Conditions:
 
     def _assumes(self, node: Node, state: State) -> bool:
         """Whether it is a variable that nobody set."""
+        defaulted = _OR_NOTHING.fullmatch(self._script.of(node))
+        if defaulted is not None:
+            return defaulted[1] not in state.variables
         value = self._expander.value(node, state)
         return bool(value) and all(not p.known and p.needs for p in value)
 

@@ -68,7 +68,6 @@ class Expander:
                 name = self._script.of(inner)
                 if name.isdigit():
                     return name
-                state.used.add(name)
                 value = state.variables.get(name)
                 return known_text(value) if isinstance(value, tuple) else None
             return known_text(self.value(inner, state))
@@ -114,7 +113,9 @@ class Expander:
                 yield from self._mixed(node, node.start_byte, node.end_byte, state, "bare")
 
     def _double_quoted(self, node: Node, state: State) -> Iterator[Atom]:
-        start = self._script.text.index('"', node.start_byte) + 1
+        start = self._script.text.find('"', node.start_byte, node.end_byte) + 1
+        if not start:  # tree-sitter made it up
+            return
         atoms = list(self._mixed(node, start, node.end_byte - 1, state, "double"))
         if not atoms and not _ALL_OF.search(self._script.of(node)):
             yield self._literal(start, start)  # "" is a word
@@ -195,7 +196,6 @@ class Expander:
                 return None
             text = str(len(state.arguments))
             return constant(text, Places(self._script.places.source, (Stretch(0, 1, 1),)))
-        state.used.add(name)
         return state.variables.get(name)
 
     def _parameter(self, node: Node, state: State, *, quoted: bool) -> Iterator[Atom]:

@@ -1,10 +1,13 @@
 """Here-documents and what commands print: texts that a script carries in itself."""
 
+import re
+from pathlib import PurePath
+
 from hmactl.deployment.files import TextFile
 from hmactl.sources.shell.expand import Expander
 from hmactl.sources.shell.state import Node, State
 from hmactl.sources.shell.tree import Script
-from hmactl.sources.shell.value import Piece, Value, known_text, to_word
+from hmactl.sources.shell.value import Piece, Value, constant, known_text, to_word
 
 _KEEP_JSON = (["jq", "-c", "."], ["jq", "-c"], ["jq", "."], ["tr", "-d", "\\n"], ["tr", "-d", "\n"])
 
@@ -72,34 +75,59 @@ def printed(script: Script, expander: Expander, node: Node, state: State) -> Val
 
 def _printed(script: Script, expander: Expander, node: Node, state: State) -> Value | None:
     commands = [c for c in node.children if c.is_named]
-    if node.type == "pipeline":
-        filters = [[known_text(w) for w in _words(expander, c, state)] for c in commands[1:]]
-        if all(words in _KEEP_JSON for words in filters):
-            return _printed(script, expander, commands[0], state)
-        return None
-    if node.type == "redirected_statement":
-        body = node.children[0]
-        words = [known_text(w) for w in _words(expander, body, state)]
-        only_here = all(
-            c.type in {"heredoc_redirect", "herestring_redirect"} for c in node.children[1:]
-        )
-        if words in (["cat"], *_KEEP_JSON) and only_here:
-            return here_text(script, expander, node, state)
-        return None
-    if node.type != "command":
-        return None
-    values = _words(expander, node, state)
-    match [known_text(value) for value in values]:
+    match node.type:
+        case "command":
+            return _output(_words(expander, node, state))
+        case "pipeline":
+            filters = [[known_text(w) for w in _words(expander, c, state)] for c in commands[1:]]
+            if all(words in _KEEP_JSON for words in filters):
+                return _printed(script, expander, commands[0], state)
+        case "redirected_statement":
+            texts = [known_text(word) for word in _words(expander, node.children[0], state)]
+            sources = {"heredoc_redirect", "herestring_redirect"}
+            only_here = all(child.type in sources for child in node.children[1:])
+            if texts in (["cat"], *_KEEP_JSON) and only_here:
+                return here_text(script, expander, node, state)
+        case "list" if len(commands) == 2 and script.of(commands[1]) in {"pwd", "pwd -P"}:
+            words = _words(expander, commands[0], state)
+            if [known_text(word) for word in words[:1]] == ["cd"] and known_text(words[-1]):
+                return words[-1]
+    return None
+
+
+def _output(words: list[Value]) -> Value | None:
+    words = [word for word in words if known_text(word) != "--"]
+    match [known_text(word) for word in words]:
         case ["echo", *_]:
-            rest = values[1:]
+            rest = words[1:]
             while rest and known_text(rest[0]) in {"-n", "-e", "-E"}:
                 rest = rest[1:]
             return _spaced(rest)
+        case ["dirname", str(path)]:
+            return _shorter(words[1], str(PurePath(path).parent))
+        case ["basename", str(path)]:
+            return _shorter(words[1], PurePath(path).name)
+        case ["realpath", str()] | ["readlink", "-f", str()]:
+            return words[-1]
         case ["printf", "%s" | "%s\\n", _]:
-            return values[2]
+            return words[2]
+        case ["seq", *ends] if (numbers := _sequence(ends)) is not None:
+            return constant("\n".join(map(str, numbers)), words[0][0].places)
         case ["printf", text] if text is not None and not set(text) & set("%\\"):
-            return values[1]
+            return words[1]
     return None
+
+
+def _sequence(ends: list[str | None]) -> range | None:
+    """The numbers of ``seq LAST`` and ``seq FIRST LAST``, of which there may be a thousand."""
+    if not 1 <= len(ends) <= 2 or not all(end and re.fullmatch(r"-?\d{1,6}", end) for end in ends):
+        return None
+    numbers = [int(end or 0) for end in ends]
+    return range(numbers[0] if len(numbers) == 2 else 1, numbers[-1] + 1)[:1000]
+
+
+def _shorter(path: Value, text: str) -> Value:
+    return constant(text, path[0].places) if path else ()
 
 
 def _words(expander: Expander, node: Node, state: State) -> list[Value]:

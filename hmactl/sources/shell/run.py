@@ -12,12 +12,12 @@ from hmactl.sources.shell.expand import Expander
 from hmactl.sources.shell.here import file_written, here_text, printed
 from hmactl.sources.shell.state import Node, State, distinct
 from hmactl.sources.shell.tree import Script
-from hmactl.sources.shell.value import Piece, Value, known_text
+from hmactl.sources.shell.value import Piece, Value, constant, known_text
 
 _MOST_STATEMENTS = 20_000
 _MOST_LEVELS = 60
 _MOST_ROUNDS = 32
-_DECLARATIONS = frozenset({"export", "declare", "typeset", "local", "readonly"})
+_BUILTINS = frozenset({"set", "shift", "source", ".", "read", "mapfile", "readarray"})
 
 States: TypeAlias = list[State]
 Launch = Callable[[Sequence[Value], Node, State], bool]
@@ -28,10 +28,14 @@ Nested = Callable[[Value, State], States]
 
 
 class Run:
-    """Follows one script. ``launch`` gets every command that is none of the shell's own."""
+    """Follows one script. ``launch`` gets every command that is none of the shell's own.
 
-    def __init__(self, script: Script, launch: Launch, nested: Nested) -> None:
+    ``past_exits`` goes on behind every ``exit``, as if the condition in front of it did not hold.
+    """
+
+    def __init__(self, script: Script, launch: Launch, nested: Nested, *, past_exits: bool) -> None:
         self._script = script
+        self._past_exits = past_exits
         self._launch = launch
         self._nested = nested
         self._expander = Expander(script, self._output)
@@ -39,13 +43,13 @@ class Run:
         self._statements = 0
         self._level = 0
         self._called: set[str] = set()
+        self._defined: dict[str, Node] = {}
         self._here: dict[int, Value] = {}
 
     def whole(self, state: State) -> States:
         """The script from its beginning, then the functions that nobody called."""
         ended = self._all(self._script.root.children, [state])
-        functions = {name: f for s in (*ended, state) for name, f in s.functions.items()}
-        for name, function in functions.items():
+        for name, function in self._defined.items():
             if name not in self._called:
                 # Whoever sources the script may call it.
                 before = (ended or [state])[0].copy()
@@ -96,8 +100,8 @@ class Run:
         return [state]
 
     def _define(self, node: Node, state: State) -> States:
-        name = next(child for child in node.children if child.type == "word")
-        state.functions[self._script.of(name)] = node
+        name = self._script.of(next(child for child in node.children if child.type == "word"))
+        state.functions[name] = self._defined[name] = node
         return [state]
 
     def _aside(self, node: Node, state: State) -> States:
@@ -185,36 +189,38 @@ class Run:
         """``inner`` is the state with the assignments in front of the command."""
         name = known_text(words[0]) if words else None
         match name:
-            case None:
-                self._launch(words, node, inner)
-                return [state]
             case "exit":
-                return []
+                return [state] if self._past_exits else []
             case "return":
                 state.returned = True
-                return [state]
             case "exec":
                 if len(words) > 1:
                     self._run_words(words[1:], node, state.copy(), inner)
-                    return []
-                return [state]
+                    return [state] if self._past_exits else []
             case "eval":
                 return self._nested(_joined_words(words[1:]), state)
+            case str() if name in _BUILTINS:
+                self._builtin(name, words[1:], node, state)
+            case str() if name in inner.functions:
+                return self._call(name, words, node, state, inner)
+            case _:
+                self._launch(words, node, inner)
+        return [state]
+
+    def _builtin(self, name: str, words: Sequence[Value], node: Node, state: State) -> None:
+        match name:
             case "set":
-                self._set(words[1:], state)
+                self._set(words, state)
             case "shift":
-                count = known_text(words[1]) if len(words) > 1 else None
+                count = known_text(words[0]) if words else None
                 shifted = int(count) if count and count.isdigit() else 1
                 state.arguments = state.arguments and state.arguments[shifted:]
             case "source" | ".":
                 state.sourced = True
-            case "read" | "mapfile" | "readarray":
-                self._read(words[1:], node, state)
-            case _ if name in inner.functions:
-                return self._call(name, words, node, state, inner)
-            case _ if name not in _DECLARATIONS:
-                self._launch(words, node, inner)
-        return [state]
+            case "read":
+                self._read(words, node, state)
+            case "mapfile" | "readarray":
+                self._read([constant("-a", self._script.place(node)), *words], node, state)
 
     def _set(self, words: Sequence[Value], state: State) -> None:
         texts = [known_text(word) for word in words]
@@ -231,16 +237,15 @@ class Run:
         """``read NAME <<EOF``: all of the text, as it is used for JSON."""
         texts = [known_text(word) for word in words]
         names = [text for text in texts if text and text.isidentifier()]
-        if not names:
-            return
-        name, place = names[-1], self._script.place(node)
         value = self._here.pop(node.id, None)
-        if value is None or len(names) > 1:
-            for each in names:
-                unknown = Piece(f"${each}", place, known=False, needs=(each,))
-                state.assign(each, (unknown,), place)
-        else:
-            state.assign(name, value, place)
+        place = self._script.place(node)
+        is_array = any(text and text.startswith("-") and "a" in text for text in texts)
+        if len(names) == 1 and value is not None and not is_array:
+            state.assign(names[0], value, place)
+            return
+        for name in names:
+            unknown = Piece(f"${name}", place, known=False, needs=(name,), splits=is_array)
+            state.assign(name, [(unknown,)] if is_array else (unknown,), place)
 
     def _call(
         self, name: str, words: Sequence[Value], node: Node, state: State, inner: State
@@ -286,7 +291,7 @@ class Run:
         first, second = (yes, no) if answer.holds is not False else (no, yes)
         states = self._all(first, [state.copy()])
         others = self._all(second, [state.copy()])
-        if answer.assumed and states:
+        if answer.assumed and any(not after.returned for after in states):
             return states
         return [*states, *others]
 
@@ -415,8 +420,8 @@ class Run:
         if answer.holds is True and not answer.assumed:
             return self._all([node.children[-1]], [state])
         # How often it runs is not known: what it starts counts, what it assigns does not.
-        self._all([*condition, node.children[-1]], [state.copy()])
-        return [state]
+        states = self._all([*condition, node.children[-1]], [state.copy()])
+        return [state, *(after for after in states if after.returned)]
 
     def _list(self, node: Node, state: State) -> States:
         operator = next((c.type for c in node.children if c.type in {"&&", "||"}), "&&")

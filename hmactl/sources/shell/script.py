@@ -17,7 +17,7 @@ from hmactl.sources.process.word import Variable, Word
 from hmactl.sources.shell.run import Run, States
 from hmactl.sources.shell.state import Node, State
 from hmactl.sources.shell.tree import Script, parse
-from hmactl.sources.shell.value import Value, from_word, known_text, to_word
+from hmactl.sources.shell.value import Value, from_word, to_word
 from hmactl.sources.wording import shortened
 
 _MOST_NESTED = 8
@@ -35,6 +35,7 @@ _OF_THE_ENGINE = re.compile(
     r"(LMCACHE|VLLM|NCCL|UCX|HF|NIXL|MOONCAKE|TORCH|PYTORCH|TRITON|FLASHINFER)_[A-Z0-9_]+"
     r"|PYTHONHASHSEED|CUDA_VISIBLE_DEVICES|CUDA_LAUNCH_BLOCKING|HUGGING_FACE_HUB_TOKEN"
 )
+_REFERENCE = re.compile(r"\$\{?[#!]?([A-Za-z_][A-Za-z0-9_]*)")
 _SERVERS = re.compile(r"vllm|lmcache")
 
 
@@ -43,8 +44,9 @@ def read_shell(source: str, text: str, given: Given) -> tuple[Process, ...]:
     script = Word(text, Origin(source, 1, 1), places=places_of_file(source, text))
     variables = tuple(Variable(n, w, w.origin) for n, w in given.variables.items())
     stem = "stdin" if source == "-" else PurePath(source).stem
-    started = Process(source, Form.SHELL, stem, (), variables)
-    return _named(read_script(script, started))
+    name = () if source == "-" else (Word(source, script.origin),)
+    started = Process(source, Form.SHELL, stem, name, variables)
+    return _named(_best(read_script(script, started)))
 
 
 def read_script(script: Word, started: Process) -> tuple[Process, ...]:
@@ -54,18 +56,23 @@ def read_script(script: Word, started: Process) -> tuple[Process, ...]:
     of it is what its servers inherit. A server that is started in several ways, because the script
     may go several ways before it comes to it, is there once for each.
     """
-    if not script.known or not _SERVERS.search(script.text):
+    if not _SERVERS.search(script.text):
         return ()
-    return _Reading(started).read(script)
+    found = _Reading(started).read(script)
+    # A script that always leaves before it starts anything was understood wrongly somewhere.
+    return found or _Reading(started, past_exits=True).read(script)
 
 
 class _Reading:
-    def __init__(self, started: Process) -> None:
+    def __init__(self, started: Process, *, past_exits: bool = False) -> None:
         self._started = started
+        self._past_exits = past_exits
         self._found: dict[object, Process] = {}
         self._nested = 0
+        self._referred: frozenset[str] = frozenset()
 
     def read(self, script: Word) -> tuple[Process, ...]:
+        self._referred = frozenset(_REFERENCE.findall(script.text))
         started = self._started
         state = State(
             variables={v.name: from_word(v.value) for v in started.environment},
@@ -74,6 +81,9 @@ class _Reading:
             files={file.path: file for file in started.files},
             assigned={v.name: places_of_point(v.origin) for v in started.environment},
         )
+        if started.argv:
+            state.variables["0"] = from_word(started.argv[0])
+            state.variables["BASH_SOURCE"] = [from_word(started.argv[0])]
         self._run(parse(script.text, script.where()), state)
         return tuple(self._found.values())
 
@@ -81,12 +91,12 @@ class _Reading:
         def launch(words: Sequence[Value], node: Node, state: State) -> bool:
             return self._launch(script, words, node, state)
 
-        run = Run(script, launch, self._eval)
+        run = Run(script, launch, self._eval, past_exits=self._past_exits)
         return run.whole(state)
 
     def _eval(self, text: Value, state: State) -> States:
-        line = known_text(text)
-        if not line or self._nested >= _MOST_NESTED:
+        # Where a part of it is not known, it stands there as written and is not known again.
+        if not text or self._nested >= _MOST_NESTED:
             return [state]
         self._nested += 1
         try:
@@ -120,7 +130,7 @@ class _Reading:
             started = behind_shells(process)
         servers = [each for each in started if find_command(each.argv) is not None]
         for server in servers:
-            found = (*server.findings, *_not_exported(state))
+            found = (*server.findings, *_not_exported(state, self._referred))
             key = (server.argv, server.environment, server.files)
             self._found.setdefault(key, replace(server, findings=found))
         return bool(servers)
@@ -158,8 +168,11 @@ def _environment(state: State) -> list[Variable]:
     return found
 
 
-def _not_exported(state: State) -> list[Finding]:
-    """Variables that look as if they were meant for the server, and stay in the shell."""
+def _not_exported(state: State, referred: frozenset[str]) -> list[Finding]:
+    """Variables that look as if they were meant for the server, and stay in the shell.
+
+    ``referred`` are those that the script itself uses somewhere, and so may have for itself.
+    """
     return [
         Finding(
             "ENV003",
@@ -172,9 +185,19 @@ def _not_exported(state: State) -> list[Finding]:
         for name, value in state.variables.items()
         if isinstance(value, tuple)
         and name not in state.exported
-        and name not in state.used
+        and name not in referred
         and _OF_THE_ENGINE.fullmatch(name)
     ]
+
+
+def _best(processes: tuple[Process, ...]) -> tuple[Process, ...]:
+    """Without the ways in which a command lacks arguments of the script, if there is another."""
+
+    def lacks(process: Process) -> bool:
+        return any(need.isdigit() for word in process.argv for need in word.needs)
+
+    complete = {p.argv[0].origin for p in processes if not lacks(p)}
+    return tuple(p for p in processes if not lacks(p) or p.argv[0].origin not in complete)
 
 
 def _named(processes: tuple[Process, ...]) -> tuple[Process, ...]:

@@ -22,8 +22,8 @@ class State:
     """One way in which the script may have come to this point.
 
     ``arguments`` are ``$1`` and so on, None where they are not known. ``assigned`` has the place of
-    each variable's name where it was last assigned, ``used`` the variables that were expanded,
-    ``sourced`` says that another script was read into this one.
+    each variable's name where it was last assigned; ``sourced`` says that another script was read
+    into this one.
     """
 
     variables: dict[str, Variable] = field(default_factory=dict)
@@ -32,7 +32,6 @@ class State:
     functions: dict[str, Node] = field(default_factory=dict)
     files: dict[str, TextFile] = field(default_factory=dict)
     assigned: dict[str, Places] = field(default_factory=dict)
-    used: set[str] = field(default_factory=set)
     exports_all: bool = False
     returned: bool = False
     sourced: bool = False
@@ -47,7 +46,6 @@ class State:
             dict(self.functions),
             dict(self.files),
             dict(self.assigned),
-            set(self.used),
             self.exports_all,
             self.returned,
             self.sourced,
@@ -93,7 +91,6 @@ def _merge(states: Sequence[State]) -> State:
                 merged.variables[name] = (Piece(f"${name}", places, known=False, needs=(name,)),)
                 merged.assigned[name] = places
         merged.exported |= other.exported
-        merged.used |= other.used
         merged.files = {p: f for p, f in merged.files.items() if other.files.get(p) == f}
         if merged.arguments != other.arguments:
             merged.arguments = None
