@@ -11,8 +11,10 @@ from hmactl.rules.cli import (
     cli004_no_value,
     cli005_shortened,
     cli006_surplus,
+    cli007_stray_line,
 )
 from hmactl.rules.eng import eng002_no_model_config, eng003_unknown_gpu
+from hmactl.rules.env import env003_not_exported
 from hmactl.rules.k8s import k8s020_repeated_entrypoint
 from hmactl.rules.pro import (
     pro001_unreadable,
@@ -31,8 +33,10 @@ _FOUND_ELSEWHERE: tuple[ModuleType, ...] = (
     cli004_no_value,
     cli005_shortened,
     cli006_surplus,
+    cli007_stray_line,
     eng002_no_model_config,
     eng003_unknown_gpu,
+    env003_not_exported,
     k8s020_repeated_entrypoint,
     pro001_unreadable,
     pro002_yaml_syntax,

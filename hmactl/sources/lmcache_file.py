@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from hmactl.deployment.deployment import Deployment
+from hmactl.deployment.files import TextFile
 from hmactl.deployment.lmcache_file import LMCacheFile
+from hmactl.deployment.places import Places, places_of_file
 from hmactl.deployment.setting import ENVIRONMENT, Area, Origin, Setting
 from hmactl.sources.text_file import read_text
 from hmactl.sources.yaml_nodes import read_documents
@@ -29,11 +31,19 @@ def lmcache_file(
         path, origin = environment[VARIABLE], ENVIRONMENT
     else:
         return None
+    carried = next((f for f in deployment.files if f.path == path), None)
+    if carried is not None:
+        return read_lmcache_file(path, origin, carried.text, carried.places)
     return read_lmcache_file(path, origin, read_text(directory / path) if path else None)
 
 
-def read_lmcache_file(path: str, origin: Origin, text: str | None) -> LMCacheFile:
-    """That text as LMCache's configuration file; ``path`` is its name in findings."""
+def read_lmcache_file(
+    path: str, origin: Origin, text: str | None, places: Places | None = None
+) -> LMCacheFile:
+    """That text as LMCache's configuration file; ``path`` is its name in findings.
+
+    ``places`` are those of the text's characters where it stands in another file.
+    """
     if text is None:
         return LMCacheFile(path, origin, None)
     documents = read_documents(path, text)
@@ -41,8 +51,9 @@ def read_lmcache_file(path: str, origin: Origin, text: str | None) -> LMCacheFil
     root = documents[0].root if documents else None
     if root is None or not isinstance(root.value, dict):
         return LMCacheFile(path, origin, text)
+    file = TextFile(path, text, places or places_of_file(path, text))
     settings = tuple(
-        Setting(key, value, Origin(path, *root.key_position((key,))))
+        Setting(key, value, file.place(*root.key_position((key,))))
         for key, value in root.value.items()
     )
     return LMCacheFile(path, origin, text, settings)
