@@ -1,13 +1,10 @@
 """hmactl profiles: YAML text or a file in, one deployment per document out."""
 
-import stat
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from hmactl.deployment.deployment import Deployment
-from hmactl.deployment.setting import Origin
-from hmactl.finding import Finding, Severity
 from hmactl.sources.document import Document
 from hmactl.sources.profile_conflicts import check_conflicts
 from hmactl.sources.profile_deployment import make_deployment
@@ -15,41 +12,16 @@ from hmactl.sources.profile_errors import explain_validation
 from hmactl.sources.profile_model import ProfileModel
 from hmactl.sources.profile_names import check_names
 from hmactl.sources.profile_problems import Problems
-from hmactl.sources.text_file import read_start
+from hmactl.sources.source_text import load_source, problem_of, unreadable
 from hmactl.sources.yaml_nodes import YamlDocument, read_documents
 
-MAX_BYTES = 1 << 20
 _STDIN = "-"
 
 
 def read_profile_file(path: Path) -> tuple[Document, ...]:
-    """The profiles in a file.
-
-    Never raises for what a path can name, and never waits for data: a file that cannot be read is
-    one finding (PRO001).
-    """
-    source = str(path)
-    try:
-        mode = path.stat().st_mode
-        if stat.S_ISDIR(mode):
-            return _unreadable(source, "is a directory", "name a file in it")
-        if not stat.S_ISREG(mode):
-            return _unreadable(
-                source, "is not a regular file", "name a YAML file, or `-` for standard input"
-            )
-        data = read_start(path, MAX_BYTES + 1)
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
-        return _unreadable(
-            source, f"cannot be read: {reason.lower()}", "check the path and its permissions"
-        )
-    if len(data) > MAX_BYTES:
-        return _too_large(source)
-    try:
-        text = data.decode()
-    except UnicodeDecodeError as error:
-        return _not_text(source, data.count(b"\n", 0, error.start) + 1)
-    return read_profiles(source, text)
+    """The profiles in a file; one that cannot be read is one finding (PRO001). Never raises."""
+    text = load_source(path)
+    return (text,) if isinstance(text, Document) else read_profiles(str(path), text)
 
 
 def read_profiles(path: str, text: str) -> tuple[Document, ...]:
@@ -58,19 +30,12 @@ def read_profiles(path: str, text: str) -> tuple[Document, ...]:
     Never raises, whatever the text. Empty documents are skipped; a text with nothing else is one
     finding (PRO001).
     """
-    try:
-        size = len(text.encode())
-    except UnicodeEncodeError as error:
-        return _not_text(path, text.count("\n", 0, error.start) + 1)
-    if size > MAX_BYTES:
-        return _too_large(path)
-    if "\0" in text:
-        return _not_text(path, text.count("\n", 0, text.index("\0")) + 1)
+    if (problem := problem_of(path, text)) is not None:
+        return (problem,)
     documents = read_documents(path, text.removeprefix("\ufeff"))
     if not documents:
-        return _unreadable(
-            path, "holds no profile: it is empty", "write a profile; only `model` is required"
-        )
+        what = "holds no profile: it is empty"
+        return (unreadable(path, what, "write a profile; only `model` is required"),)
     return tuple(_read_document(path, index, document) for index, document in enumerate(documents))
 
 
@@ -115,27 +80,3 @@ def _read_mapping(problems: Problems, index: int) -> Deployment | None:
 def _default_name(source: str, index: int) -> str:
     stem = "stdin" if source == _STDIN else Path(source).stem
     return f"{stem}#{index + 1}" if index else stem
-
-
-def _unreadable(source: str, what: str, fix: str) -> tuple[Document, ...]:
-    return _file_finding(Origin(source), f"`{source}` {what}", fix)
-
-
-def _too_large(source: str) -> tuple[Document, ...]:
-    return _unreadable(
-        source,
-        f"is larger than {MAX_BYTES >> 20} MiB, which no profile is",
-        "name a profile, or split it into several files",
-    )
-
-
-def _not_text(source: str, line: int) -> tuple[Document, ...]:
-    return _file_finding(
-        Origin(source, line, 1), f"`{source}` is not UTF-8 text", "save it as UTF-8"
-    )
-
-
-def _file_finding(origin: Origin, message: str, fix: str) -> tuple[Document, ...]:
-    consequence = "there is nothing to check and nothing to serve"
-    finding = Finding("PRO001", Severity.ERROR, message, consequence, fix, origin)
-    return (Document(origin.source, 0, None, (finding,)),)

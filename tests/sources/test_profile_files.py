@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from hmactl.finding import Finding, Severity
-from hmactl.sources.profile import MAX_BYTES, read_profile_file, read_profiles
+from hmactl.sources.profile import read_profile_file, read_profiles
+from hmactl.sources.source_text import MAX_BYTES
 
 pytestmark = pytest.mark.timeout(20)
 
