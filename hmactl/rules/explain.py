@@ -15,7 +15,16 @@ from hmactl.rules.cli import (
 )
 from hmactl.rules.eng import eng002_no_model_config, eng003_unknown_gpu
 from hmactl.rules.env import env003_not_exported
-from hmactl.rules.k8s import k8s020_repeated_entrypoint
+from hmactl.rules.k8s import (
+    k8s020_repeated_entrypoint,
+    k8s021_backslash_in_compose,
+    k8s022_dollar_in_compose,
+    k8s023_variable_of_compose,
+    k8s024_quotes_in_list,
+    k8s025_json_without_quotes,
+    k8s026_number_in_command,
+    k8s027_command_cut_short,
+)
 from hmactl.rules.pro import (
     pro001_unreadable,
     pro002_yaml_syntax,
@@ -38,6 +47,13 @@ _FOUND_ELSEWHERE: tuple[ModuleType, ...] = (
     eng003_unknown_gpu,
     env003_not_exported,
     k8s020_repeated_entrypoint,
+    k8s021_backslash_in_compose,
+    k8s022_dollar_in_compose,
+    k8s023_variable_of_compose,
+    k8s024_quotes_in_list,
+    k8s025_json_without_quotes,
+    k8s026_number_in_command,
+    k8s027_command_cut_short,
     pro001_unreadable,
     pro002_yaml_syntax,
     pro003_duplicate_key,

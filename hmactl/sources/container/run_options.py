@@ -40,7 +40,19 @@ VALUED = frozenset(
 )
 
 SHORT = {
-    "a": "attach", "c": "cpu-shares", "d": "detach", "e": "env", "h": "hostname",
-    "i": "interactive", "l": "label", "m": "memory", "p": "publish", "P": "publish-all",
-    "q": "quiet", "t": "tty", "u": "user", "v": "volume", "w": "workdir",
+    "a": "attach",
+    "c": "cpu-shares",
+    "d": "detach",
+    "e": "env",
+    "h": "hostname",
+    "i": "interactive",
+    "l": "label",
+    "m": "memory",
+    "p": "publish",
+    "P": "publish-all",
+    "q": "quiet",
+    "t": "tty",
+    "u": "user",
+    "v": "volume",
+    "w": "workdir",
 }

@@ -115,7 +115,12 @@ def test_variables_come_by_options_only() -> None:
         f"-e HF_HOME -eA=1 --env B=x=y -e C= -e E=$E -e D {IMAGE} m", environment=inherited
     )
     assert _environment(process) == {
-        "HF_HOME": "/hf", "A": "1", "B": "x=y", "C": "", "E": None, "D": None
+        "HF_HOME": "/hf",
+        "A": "1",
+        "B": "x=y",
+        "C": "",
+        "E": None,
+        "D": None,
     }
     assert process.environment[0].origin == home
     assert process.environment[-1].value.needs == ("D",)
