@@ -1,16 +1,18 @@
-"""Read profiles and ask the engine about them: what check and serve have in common."""
+"""Read sources and ask the engine about them: what check and serve have in common."""
 
 import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any, Self
 
 import click
 
 from hmactl.check import Checked, Options, check_document
 from hmactl.cli.terminal import progress
+from hmactl.deployment.form import Form
 from hmactl.engine.answer_cache import AnswerCache, cache_directory
 from hmactl.engine.ask import Session
 from hmactl.engine.child import Limits
@@ -18,7 +20,8 @@ from hmactl.engine.find import Engine, EngineNotFound, find_engine
 from hmactl.engine.local_gpu import local_gpu
 from hmactl.sources.command import read_command
 from hmactl.sources.document import Document
-from hmactl.sources.profile import read_profile_file, read_profiles
+from hmactl.sources.read import read_path, read_source
+from hmactl.sources.supplied import SuppliedError, beside, supplied
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,14 +89,36 @@ class UsageFailure(click.ClickException):
     exit_code = 2
 
 
-def read_documents(paths: tuple[str, ...]) -> Iterator[Document]:
-    """The documents of all profiles; ``-`` is standard input."""
-    for path in paths:
-        if path == "-":
-            text = sys.stdin.buffer.read().decode("utf-8", "replace")
-            yield from read_profiles("-", text)
-        else:
-            yield from read_profile_file(Path(path))
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The source options of a command line."""
+
+    form: str | None
+    env_files: tuple[str, ...]
+    assignments: tuple[str, ...]
+
+    @classmethod
+    def of(cls, options: dict[str, Any]) -> Self:
+        """Take the source options out of a command's."""
+        return cls(**{field.name: options.pop(field.name) for field in fields(cls)})
+
+    def documents(self, paths: tuple[str, ...]) -> Iterator[Document]:
+        """The deployments of all sources; ``-`` is standard input.
+
+        Raises UsageFailure where a variable cannot be had.
+        """
+        try:
+            given = supplied(map(Path, self.env_files), self.assignments)
+        except SuppliedError as error:
+            raise UsageFailure(str(error)) from None
+        form = None if self.form is None else Form(self.form)
+        working = Path.cwd()
+        for path in paths:
+            if path == "-":
+                text = sys.stdin.buffer.read().decode("utf-8", "replace")
+                yield from read_source("-", text, form, beside(given, working, working))
+            else:
+                yield from read_path(Path(path), form, given, working)
 
 
 def read_server_command(argv: tuple[str, ...]) -> Document:

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from hmactl.cli.options import engine_options
+from hmactl.cli.options import engine_options, source_options
 
 _FORMATS = ("text", "json")
 _COMMAND = "hmactl.command"
@@ -23,10 +23,11 @@ class _Check(click.Command):
 
 
 @click.command(name="check", cls=_Check, options_metavar="[OPTIONS]")
-@click.argument("profiles", nargs=-1, metavar="[PROFILE...] [-- COMMAND...]")
+@click.argument("sources", nargs=-1, metavar="[SOURCE...] [-- COMMAND...]")
+@source_options
 @engine_options
 @click.option(
-    "--format", "form", type=click.Choice(_FORMATS), default="text", help="Form of the report."
+    "--format", "output", type=click.Choice(_FORMATS), default="text", help="Form of the report."
 )
 @click.option(
     "--fail-on",
@@ -41,8 +42,8 @@ class _Check(click.Command):
     help="Show the arithmetic behind GPU, LMCache, host and disk memory, step by step.",
 )
 def command(
-    profiles: tuple[str, ...],
-    form: str,
+    sources: tuple[str, ...],
+    output: str,
     fail_on: str,
     color: str,
     explain_memory: bool,
@@ -51,11 +52,15 @@ def command(
     """Say whether a deployment will come up, and what it costs if HMA is off.
 
     Asks the installed vLLM itself: its own start-up as far as the KV cache plan, without a GPU and
-    without weights. PROFILE is a profile file, or - for standard input. COMMAND is one that starts
-    a server, such as `LMCACHE_CHUNK_SIZE=256 vllm serve MODEL --flag`; it is read and not run.
+    without weights.
+
+    SOURCE is what starts the server: a profile, a shell script, Kubernetes manifests, a compose
+    file, a Dockerfile, a systemd unit, Helm values, a configuration file of vLLM or LMCache, or -
+    for standard input; its content tells which. COMMAND is a command line, such as
+    `LMCACHE_CHUNK_SIZE=256 vllm serve MODEL --flag`. All of it is read and none of it is run.
     """
     from hmactl.check import check_together
-    from hmactl.cli.asking import Asking, read_documents, read_server_command
+    from hmactl.cli.asking import Asking, Reading, read_server_command
     from hmactl.cli.terminal import styler
     from hmactl.finding import Severity
     from hmactl.report.build import build_report
@@ -63,16 +68,17 @@ def command(
     from hmactl.report.text import render_text
 
     argv = click.get_current_context().meta.get(_COMMAND)
-    if not profiles and not argv:
-        raise click.UsageError("name a profile, or a command behind --")
+    if not sources and not argv:
+        raise click.UsageError("name a profile, another source, or a command behind --")
     commands = [] if argv is None else [read_server_command(argv)]
+    reading = Reading.of(asking)
     how = Asking(**asking)
     with how.session(how.engine()) as session:
-        documents = [*read_documents(profiles), *commands]
+        documents = [*reading.documents(sources), *commands]
         checked = [how.check(document, session) for document in documents]
     checked = check_together(checked)
     report = build_report(checked)
-    if form == "json":
+    if output == "json":
         click.echo(render_json(report))
     else:
         style, verbose = styler(color), how.verbose

@@ -16,6 +16,43 @@ def _bytes(ctx: click.Context, parameter: click.Parameter, value: str | None) ->
         raise click.BadParameter(f"{value!r}: {error}", ctx, parameter) from None
 
 
+_FORMS = (
+    *("profile", "shell", "kubernetes", "compose", "dockerfile", "systemd", "helm"),
+    *("vllm", "lmcache"),
+)
+
+
+def source_options(command: Callable[..., None]) -> Callable[..., None]:
+    """How to read what operators wrote, and what it leaves open."""
+    for option in reversed(
+        (
+            click.option(
+                "--as",
+                "form",
+                type=click.Choice(_FORMS),
+                help="Read every source as this form, whatever its content looks like.",
+            ),
+            click.option(
+                "--env-file",
+                "env_files",
+                multiple=True,
+                type=click.Path(dir_okay=False),
+                metavar="FILE",
+                help="Variables that the sources use, as NAME=VALUE lines.",
+            ),
+            click.option(
+                "--set",
+                "assignments",
+                multiple=True,
+                metavar="NAME=VALUE",
+                help="A variable that the sources use.",
+            ),
+        )
+    ):
+        command = option(command)
+    return command
+
+
 def engine_options(command: Callable[..., None]) -> Callable[..., None]:
     """How to ask the engine."""
     for option in reversed(

@@ -6,22 +6,23 @@ from typing import Any
 
 import click
 
-from hmactl.cli.options import engine_options
+from hmactl.cli.options import engine_options, source_options
 
 
 @click.command(
     name="serve",
     context_settings={"ignore_unknown_options": False, "allow_interspersed_args": True},
 )
-@click.argument("profile", metavar="PROFILE")
+@click.argument("source", metavar="SOURCE")
 @click.argument("extra", nargs=-1, type=click.UNPROCESSED, metavar="[-- VLLM_ARG...]")
+@source_options
 @engine_options
 @click.option(
     "--dry-run", is_flag=True, help="Print the environment and command, and start nothing."
 )
 @click.option("--force", metavar="REASON", help="Launch in spite of errors; the reason is logged.")
 def command(
-    profile: str,
+    source: str,
     extra: tuple[str, ...],
     dry_run: bool,
     force: str | None,
@@ -30,10 +31,12 @@ def command(
 ) -> None:
     """Check a deployment, then replace this process by `vllm serve`.
 
+    SOURCE is a profile, or any other source that `hmactl check` reads, with one server in it.
+
     The decision about HMA is written as an explicit flag, so what was checked is what runs. What
     comes after -- goes to `vllm serve` as it is. A refused deployment is not launched.
     """
-    from hmactl.cli.asking import Asking, UsageFailure, read_documents
+    from hmactl.cli.asking import Asking, Reading, UsageFailure
     from hmactl.cli.terminal import styler
     from hmactl.launch.launch import HMA_FLAGS, execute, plan_launch, shell_form
     from hmactl.report.build import build_report
@@ -46,10 +49,10 @@ def command(
         raise click.UsageError(
             f"{flags[0]} is hmactl's decision: set `hma:` in the profile instead"
         )
-    documents = list(read_documents((profile,)))
+    documents = list(Reading.of(asking).documents((source,)))
     if len(documents) != 1:
         raise UsageFailure(
-            f"{profile} holds {len(documents)} deployments; `serve` starts one: split the file"
+            f"{source} holds {len(documents)} deployments; `serve` starts one: split the file"
         )
     how = Asking(**asking)
     engine = how.engine()

@@ -1,29 +1,72 @@
 """A text in whatever form operators write it, its deployments out."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 from hmactl.catalogue.flags import vllm_flags
 from hmactl.deployment.form import Form
+from hmactl.sources.compose.reader import read_compose
 from hmactl.sources.document import Document
+from hmactl.sources.form import form_of
 from hmactl.sources.given import Given
 from hmactl.sources.process.deployment import documents
 from hmactl.sources.process.process import Process
-from hmactl.sources.profile import read_profiles
 from hmactl.sources.shell.script import read_shell
+from hmactl.sources.source_text import load_source, problem_of, unreadable
+from hmactl.sources.supplied import beside
 
 Reader = Callable[[str, str, Given], tuple[Process, ...]]
-_READERS: dict[Form, Reader] = {Form.SHELL: read_shell}
+_READERS: dict[Form, Reader] = {
+    Form.COMPOSE: read_compose,
+    Form.SHELL: read_shell,
+}
+
+
+def read_path(path: Path, form: Form | None, given: Given, working: Path) -> tuple[Document, ...]:
+    """The deployments in a file, in its order; ``working`` is the caller's directory.
+
+    Never raises for what a path can name: a file that cannot be read, or that starts no server, is
+    a document with the finding PRO001.
+    """
+    text = load_source(path)
+    if isinstance(text, Document):
+        return (text,)
+    return read_source(str(path), text, form, beside(given, path.parent, working))
 
 
 def read_source(
     source: str, text: str, form: Form | None = None, given: Given | None = None
 ) -> tuple[Document, ...]:
-    """The deployments in a text, in its order.
+    """The deployments in a text, in its order, or why there is none (PRO001).
 
-    ``source`` is its name in findings. Without ``form`` the content tells which it is.
+    ``source`` is its name in findings. Without ``form`` the content tells which it is; what is
+    none of those that hmactl reads is taken for a profile.
     """
-    given = given or Given()
-    form = form or Form.PROFILE
-    if form is Form.PROFILE:
+    if (problem := problem_of(source, text)) is not None:
+        return (problem,)
+    text = text.removeprefix("\ufeff")
+    form = form or form_of(text) or Form.PROFILE
+    if form not in _READERS:
+        # pydantic is only needed for profiles.
+        from hmactl.sources.profile import read_profiles
+
         return read_profiles(source, text)
-    return documents(_READERS[form](source, text, given), vllm_flags(), given.read_file)
+    given = given or Given()
+    processes = _READERS[form](source, text, given)
+    found = documents(processes, vllm_flags(), given.read_file)
+    if not found:
+        what = f"was read as {_NAMES[form]} and starts no vLLM server that hmactl can see"
+        return (unreadable(source, what, "name the file that does, or its form with --as"),)
+    return found
+
+
+_NAMES = {
+    Form.COMPOSE: "a compose file",
+    Form.DOCKERFILE: "a Dockerfile",
+    Form.HELM: "Helm values",
+    Form.KUBERNETES: "Kubernetes manifests",
+    Form.LMCACHE: "LMCache's configuration",
+    Form.SHELL: "a shell script",
+    Form.SYSTEMD: "a systemd unit",
+    Form.VLLM: "vLLM's configuration",
+}
