@@ -25,8 +25,13 @@ from hmactl.rules.catalogue import RULES, RULES_TOGETHER
 from hmactl.rules.eng import eng002_no_model_config, eng003_unknown_gpu
 from hmactl.sources.document import Document
 from hmactl.sources.lmcache_file import lmcache_file
+from hmactl.sources.wording import shortened
 from hmactl.verdict.situation import verdict_of
 from hmactl.verdict.verdict import Decision, Verdict
+
+
+# With an error of these the deployment lacks a setting, or vLLM would not take its arguments.
+_HALF_READ = ("PRO", "CLI003", "CLI004", "CLI006")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +91,9 @@ def check_document(document: Document, session: Session | None, options: Options
     except UnknownGpuError as error:
         origin = COMMAND_LINE if options.gpu else deployment.target.gpu_origin
         return _unknown(document, str(error), finding=eng003_unknown_gpu.finding(error, origin))
-    broken = any(f.severity is Severity.ERROR for f in document.findings)
+    broken = any(
+        f.severity is Severity.ERROR and f.id.startswith(_HALF_READ) for f in document.findings
+    )
     try:
         facts = _ask(deployment, session, options, gpu, arguments_only=broken)
     except ModelConfigError as error:
@@ -128,10 +135,10 @@ def _missing(deployment: Deployment) -> str | None:
     """What has to be known before the engine can be asked, and is not."""
     for unknown in deployment.unknown:
         if unknown.area is Area.MODEL:
-            return f"the model is not known: `{unknown.text}` at {unknown.origin}"
+            return f"the model is not known: `{shortened(unknown.text)}` at {unknown.origin}"
         if unknown.area is Area.VLLM:
             what = "what else vLLM is told" if unknown.name is None else f"`--{unknown.name}`"
-            return f"{what} is not known: `{unknown.text}` at {unknown.origin}"
+            return f"{what} is not known: `{shortened(unknown.text)}` at {unknown.origin}"
     return None
 
 

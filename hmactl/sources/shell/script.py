@@ -35,7 +35,8 @@ _OF_THE_ENGINE = re.compile(
     r"(LMCACHE|VLLM|NCCL|UCX|HF|NIXL|MOONCAKE|TORCH|PYTORCH|TRITON|FLASHINFER)_[A-Z0-9_]+"
     r"|PYTHONHASHSEED|CUDA_VISIBLE_DEVICES|CUDA_LAUNCH_BLOCKING|HUGGING_FACE_HUB_TOKEN"
 )
-_REFERENCE = re.compile(r"\$\{?[#!]?([A-Za-z_][A-Za-z0-9_]*)")
+_COMMENT_LINE = re.compile(r"(?m)^\s*#.*$")
+_USE = re.compile(r"\b([A-Za-z_][A-Za-z0-9_]*)\b(?!\+?=)")
 _SERVERS = re.compile(r"vllm|lmcache")
 
 
@@ -72,7 +73,7 @@ class _Reading:
         self._referred: frozenset[str] = frozenset()
 
     def read(self, script: Word) -> tuple[Process, ...]:
-        self._referred = frozenset(_REFERENCE.findall(script.text))
+        self._referred = frozenset(_USE.findall(_COMMENT_LINE.sub("", script.text)))
         started = self._started
         state = State(
             variables={v.name: from_word(v.value) for v in started.environment},
