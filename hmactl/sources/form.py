@@ -10,7 +10,8 @@ from hmactl.sources.yaml_nodes import read_documents
 _SHEBANG = re.compile(r"#!\s*/\S*/(env\s+(-\S+\s+)*)?(ba|da|z|k)?sh\b")
 _SHELL_LINE = re.compile(
     r"(?m)^\s*(export\s+\w+|set\s+-\w|exec\s|vllm\s+serve|lmcache\s+server|docker\s+run"
-    r"|(nohup\s+)?python3?\s+-m\s+(vllm|lmcache)|[A-Z_][A-Z0-9_]*=\S*(\s|$))"
+    r"|(nohup\s+)?python3?\s+-m\s+(vllm|lmcache)|[A-Z_][A-Z0-9_]*=\S*(\s|$)"
+    r"|(tmux|ssh|screen|srun|mpirun|numactl|env|bash|sh)\s.*\b(vllm|lmcache)\b)"
 )
 _OF_A_PROFILE = frozenset(
     {"connector", "env", "hma", "lmcache", "lmcache_server", "name", "target", "vllm"}
@@ -29,7 +30,7 @@ def form_of(text: str) -> Form | None:
     for root in roots:
         if (form := _form_of_mapping(root)) is not None:
             return form
-    if not roots and _SHELL_LINE.search(text):
+    if not roots and "```" not in text and _SHELL_LINE.search(text):
         return Form.SHELL
     return None
 

@@ -11,7 +11,7 @@ from hmactl.deployment.setting import Area, Origin, Unknown
 from hmactl.finding import Finding, Severity
 from hmactl.sources.given import Given
 from hmactl.sources.process.process import Process
-from hmactl.sources.process.program import find_command
+from hmactl.sources.process.program import Program, find_command
 from hmactl.sources.process.shells import behind_shells
 from hmactl.sources.process.word import Variable, Word
 from hmactl.sources.shell.run import Run, States
@@ -202,16 +202,21 @@ def _best(processes: tuple[Process, ...]) -> tuple[Process, ...]:
 
 
 def _named(processes: tuple[Process, ...]) -> tuple[Process, ...]:
-    """The script's name, with the line where it starts several servers."""
-    lines = [process.argv[0].origin.line for process in processes]
-    if len(set(lines)) < 2 and len(processes) < 2:
-        return processes
-    named = []
-    for index, process in enumerate(processes):
-        line = lines[index]
-        name = process.name if len(set(lines)) == 1 else f"{process.name}:{line}"
-        alternative = lines[: index + 1].count(line)
-        if lines.count(line) > 1:
-            name += f" ({alternative} of {lines.count(line)})"
+    """The script's name, with the line where it starts several engines."""
+    lines = [process.argv[0].origin.line for process in processes if _is_engine(process)]
+    named, seen = [], []
+    for process in processes:
+        line, name = process.argv[0].origin.line, process.name
+        if _is_engine(process):
+            seen.append(line)
+            if len(set(lines)) > 1:
+                name += f":{line}"
+            if lines.count(line) > 1:
+                name += f" ({seen.count(line)} of {lines.count(line)})"
         named.append(replace(process, name=name))
     return tuple(named)
+
+
+def _is_engine(process: Process) -> bool:
+    command = find_command(process.argv)
+    return command is not None and command.program is not Program.LMCACHE_SERVER

@@ -1,0 +1,3 @@
+export A=1
+vllm serve m \
+  --port 1
