@@ -24,6 +24,9 @@ from hmactl.rules.k8s import (
     k8s025_json_without_quotes,
     k8s026_number_in_command,
     k8s027_command_cut_short,
+    k8s028_list_is_no_json,
+    k8s029_variable_in_exec_form,
+    k8s030_command_without_effect,
 )
 from hmactl.rules.pro import (
     pro001_unreadable,
@@ -54,6 +57,9 @@ _FOUND_ELSEWHERE: tuple[ModuleType, ...] = (
     k8s025_json_without_quotes,
     k8s026_number_in_command,
     k8s027_command_cut_short,
+    k8s028_list_is_no_json,
+    k8s029_variable_in_exec_form,
+    k8s030_command_without_effect,
     pro001_unreadable,
     pro002_yaml_syntax,
     pro003_duplicate_key,

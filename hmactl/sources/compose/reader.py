@@ -1,5 +1,6 @@
 """A compose file in, the processes of its services out."""
 
+import posixpath
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -15,10 +16,13 @@ from hmactl.sources.compose.service import Service, services
 from hmactl.sources.compose.split import split_command
 from hmactl.sources.container.env_files import docker_env_file, dotenv
 from hmactl.sources.container.gpus import number
-from hmactl.sources.container.mounts import Mount, mounted_files
+from hmactl.sources.container.mounts import Mount
 from hmactl.sources.container.part import part
+from hmactl.sources.container.scripts import files_of, with_script
 from hmactl.sources.container.sizes import DEFAULT_SHM, container_size, lock_limit
 from hmactl.sources.container.start import container_start
+from hmactl.sources.dockerfile.reader import last_stage, start
+from hmactl.sources.dockerfile.stage import Stage
 from hmactl.sources.given import Given
 from hmactl.sources.image import versions
 from hmactl.sources.node import Node
@@ -92,23 +96,33 @@ class _Reading:
 
     def process(self) -> Process:
         service = self.service
-        image = self.scalar(service.get("image"))
+        stage = self.built()
+        image = self.scalar(service.get("image")) if stage is None else stage.image
         environment = tuple(self.environment())
+        if stage is not None:
+            environment = (*stage.environment.values(), *environment)
         self.used.clear()
-        entrypoint = self.command("entrypoint")
-        argv, findings = container_start(image, entrypoint, self.command("command") or ())
+        entrypoint, command = self.command("entrypoint"), self.command("command")
+        if stage is None:
+            argv, findings = container_start(image, entrypoint, command or ())
+            vllm, lmcache = versions(image.text) if image and image.known else (None, None)
+        else:
+            argv, findings = start(stage, entrypoint, command)
+            findings = (*stage.findings, *findings)
+            vllm, lmcache = stage.vllm, stage.lmcache
         self.complain_of_own_variables(environment)
         if service.elsewhere is not None:
             self.not_known(service.elsewhere, "extends")
-        vllm, lmcache = versions(image.text) if image is not None and image.known else (None, None)
+        files = (*self.files(argv, environment, stage), *self.configs())
+        working = self.working(stage)
         return Process(
             source=self.file.source,
             form=Form.COMPOSE,
             name=service.name,
-            argv=argv,
+            argv=with_script(argv, files, working),
             environment=environment,
             unknown=tuple(self.unknown),
-            files=(*self.mounted(argv, environment), *self.configs()),
+            files=files,
             target=Target(
                 gpus=self.gpus(),
                 memory_limit=self.memory(),
@@ -169,16 +183,20 @@ class _Reading:
             for one in node.children.values() if isinstance(node.value, list) else (node,):
                 yield from self.env_file(one)
         for node in self.service.each("environment"):
-            if isinstance(node.value, dict):
-                for name, child in node.children.items():
-                    origin = Origin(self.file.source, *node.keys[name])
-                    if child.value is None:
-                        yield self.inherited(str(name), origin)
-                    elif not child.children:
-                        yield Variable(str(name), self.word(child), origin)
-            elif isinstance(node.value, list):
-                for child in node.children.values():
-                    yield from self.entry(child)
+            yield from self.variables(node)
+
+    def variables(self, node: Node) -> Iterator[Variable]:
+        """A mapping of names and values, or a list of ``NAME=value``."""
+        if isinstance(node.value, dict):
+            for name, child in node.children.items():
+                origin = Origin(self.file.source, *node.keys[name])
+                if child.value is None:
+                    yield self.inherited(str(name), origin)
+                elif not child.children:
+                    yield Variable(str(name), self.word(child), origin)
+        elif isinstance(node.value, list):
+            for child in node.children.values():
+                yield from self.entry(child)
 
     def entry(self, node: Node) -> Iterator[Variable]:
         """``NAME=value`` or ``NAME`` in a list."""
@@ -241,13 +259,46 @@ class _Reading:
                     if source and target:
                         yield Mount(source, target)
 
-    def mounted(
-        self, argv: tuple[Word, ...], environment: tuple[Variable, ...]
+    def built(self) -> Stage | None:
+        """The image that ``build:`` makes, where its Dockerfile can be read."""
+        build = self.service.get("build")
+        if build is None:
+            return None
+        plain = isinstance(build.value, str)
+        context = self.known(build if plain else build.at(("context",))) or "."
+        name = None if plain else self.known(build.at(("dockerfile",)))
+        if build.at(("dockerfile_inline",)) is not None:
+            return None
+        file = self.file.given.read_file(posixpath.join(context, name or "Dockerfile"))
+        if file is None:
+            return None
+        arguments = build.at(("args",))
+        given = {} if arguments is None else {v.name: v.value for v in self.variables(arguments)}
+        target = None if plain else self.known(build.at(("target",)))
+        stage = last_stage(file.places.source, file.text, Given(given), target)
+        if stage is not None:
+            stage.mounts = [
+                Mount(posixpath.join(context, m.source), m.target) for m in stage.mounts
+            ]
+        return stage
+
+    def working(self, stage: Stage | None) -> str:
+        own = self.known(self.service.get("working_dir"))
+        return own or ("/" if stage is None else stage.working)
+
+    def files(
+        self, argv: tuple[Word, ...], environment: tuple[Variable, ...], stage: Stage | None
     ) -> tuple[TextFile, ...]:
+        """Files of the image and mounted ones, which lie on top of them."""
         # A source that is no path is the name of a volume.
         mounts = [m for m in self.mounts() if m.source.startswith((".", "/"))]
         texts = [*(w.text for w in argv), *(v.value.text for v in environment)]
-        return mounted_files(mounts, texts, self.file.given.read_file)
+        working, read_file = self.working(stage), self.file.given.read_file
+        found = {} if stage is None else {f.path: f for f in stage.files}
+        below = () if stage is None else files_of(stage.mounts, texts, working, read_file)
+        for file in (*below, *files_of(mounts, texts, working, read_file)):
+            found[file.path] = file
+        return tuple(found.values())
 
     def configs(self) -> Iterator[TextFile]:
         """The file's own ``configs:``, where the service has them."""

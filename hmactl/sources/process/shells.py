@@ -32,13 +32,13 @@ def _run_at(process: Process, index: int) -> int | None:
 
 def _behind_shell(process: Process, index: int) -> tuple[Process, ...]:
     argv = process.argv
-    for at in range(index + 1, len(argv) - 1):
-        option = argv[at].text
-        if not option.startswith("-"):
-            break
+    at = index + 1
+    while at < len(argv) - 1 and (option := argv[at].text)[:1] in {"-", "+"}:
         if not option.startswith("--") and option.endswith("c"):
             from hmactl.sources.shell.script import read_script
 
             # The words behind the script are its $0, $1 and so on.
             return read_script(argv[at + 1], replace(process, argv=argv[at + 2 :]))
+        # `-o pipefail` and `-euo pipefail` have a value.
+        at += 2 if not option.startswith("--") and option[-1] in "oO" else 1
     return (process,)

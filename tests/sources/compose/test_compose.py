@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hmactl.catalogue.flags import vllm_flags
 from hmactl.deployment.files import TextFile
 from hmactl.deployment.places import places_of_file
 from hmactl.deployment.setting import COMMAND_LINE, Origin
@@ -13,6 +14,7 @@ from hmactl.sources.compose.interpolation import Interpolation
 from hmactl.sources.compose.reader import looks_like_compose, read_compose
 from hmactl.sources.compose.split import split_command
 from hmactl.sources.given import Given
+from hmactl.sources.process.deployment import documents
 from hmactl.sources.process.process import Process
 from hmactl.sources.process.word import Word
 from hmactl.sources.shell.value import Value, from_word, to_word
@@ -160,6 +162,40 @@ def test_a_mounted_file_of_lmcache() -> None:
     assert [(f.path, str(f.place(1, 1))) for f in process.files] == [
         ("/etc/lmcache/config.yaml", "./lmcache/config.yaml:1:1")
     ]
+
+
+BUILT = """\
+ARG VERSION=0.11.1
+FROM python:3.12
+ARG VERSION
+RUN pip install vllm==$VERSION
+ENV MODEL=a LMCACHE_LOCAL_CPU=True
+COPY start.sh /
+ENTRYPOINT ["/start.sh"]
+"""
+
+
+def test_the_image_that_is_built() -> None:
+    text = """\
+services:
+  vllm:
+    build: {context: ./image, args: {VERSION: 0.12.0}}
+    command: [--port, "80"]
+    environment: {MODEL: b}
+"""
+    script = "#!/bin/bash\nexec vllm serve $MODEL $@\n"
+    files = {"./image/Dockerfile": BUILT, "./image/start.sh": script}
+    (document,) = documents(_read(text, files), vllm_flags())
+    assert document.deployment is not None
+    assert document.deployment.model.value == "b"
+    assert [(s.name, s.value) for s in document.deployment.vllm] == [("port", 80)]
+    assert {s.name: s.value for s in document.deployment.env} == {
+        "MODEL": "b",
+        "LMCACHE_LOCAL_CPU": "True",
+    }
+    assert document.deployment.target.vllm == "0.12.0"
+    (process,) = _read(text)
+    assert process.target.vllm is None
 
 
 @pytest.mark.parametrize(
