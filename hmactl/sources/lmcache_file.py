@@ -1,6 +1,6 @@
 """LMCache's configuration file in, its settings with their places out."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from hmactl.deployment.deployment import Deployment
@@ -35,6 +35,18 @@ def lmcache_file(
     if carried is not None:
         return read_lmcache_file(path, origin, carried.text, carried.places)
     return read_lmcache_file(path, origin, read_text(directory / path) if path else None)
+
+
+def carried_settings(deployments: Iterable[Deployment]) -> dict[str, tuple[Setting, ...]]:
+    """The settings of LMCache's files that stand in the deployments' sources, by their paths."""
+    found = {}
+    for deployment in deployments:
+        for setting in deployment.env:
+            for file in deployment.files:
+                if setting.name == VARIABLE and file.path == setting.value:
+                    read = read_lmcache_file(file.path, setting.origin, file.text, file.places)
+                    found[file.path] = read.settings
+    return found
 
 
 def read_lmcache_file(

@@ -1,24 +1,25 @@
 """A text in whatever form operators write it, its deployments out."""
 
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 
 from hmactl.catalogue.flags import vllm_flags
 from hmactl.deployment.form import Form
-from hmactl.sources.compose.reader import read_compose
 from hmactl.sources.document import Document
 from hmactl.sources.form import form_of
 from hmactl.sources.given import Given
 from hmactl.sources.process.deployment import documents
 from hmactl.sources.process.process import Process
-from hmactl.sources.shell.script import read_shell
 from hmactl.sources.source_text import load_source, problem_of, unreadable
 from hmactl.sources.supplied import beside
 
 Reader = Callable[[str, str, Given], tuple[Process, ...]]
-_READERS: dict[Form, Reader] = {
-    Form.COMPOSE: read_compose,
-    Form.SHELL: read_shell,
+# Imported when needed: a lint of manifests needs no parser of shell scripts.
+_READERS: dict[Form, str] = {
+    Form.COMPOSE: "hmactl.sources.compose.reader:read_compose",
+    Form.DOCKERFILE: "hmactl.sources.dockerfile.reader:read_dockerfile",
+    Form.SHELL: "hmactl.sources.shell.script:read_shell",
 }
 
 
@@ -52,12 +53,18 @@ def read_source(
 
         return read_profiles(source, text)
     given = given or Given()
-    processes = _READERS[form](source, text, given)
+    processes = _reader(form)(source, text, given)
     found = documents(processes, vllm_flags(), given.read_file)
     if not found:
         what = f"was read as {_NAMES[form]} and starts no vLLM server that hmactl can see"
         return (unreadable(source, what, "name the file that does, or its form with --as"),)
     return found
+
+
+def _reader(form: Form) -> Reader:
+    module, _, name = _READERS[form].partition(":")
+    reader: Reader = getattr(import_module(module), name)
+    return reader
 
 
 _NAMES = {
