@@ -16,6 +16,12 @@ from hmactl.rules.cli import (
 from hmactl.rules.eng import eng002_no_model_config, eng003_unknown_gpu
 from hmactl.rules.env import env003_not_exported
 from hmactl.rules.k8s import (
+    k8s001_chart_template,
+    k8s002_no_text,
+    k8s003_undefined_reference,
+    k8s004_no_such_key,
+    k8s005_no_shell,
+    k8s006_file_not_mounted,
     k8s020_repeated_entrypoint,
     k8s021_backslash_in_compose,
     k8s022_dollar_in_compose,
@@ -27,6 +33,10 @@ from hmactl.rules.k8s import (
     k8s028_list_is_no_json,
     k8s029_variable_in_exec_form,
     k8s030_command_without_effect,
+    k8s031_form_of_a_variable,
+    k8s032_no_shell_in_unit,
+    k8s033_variable_in_environment,
+    k8s034_relative_program,
 )
 from hmactl.rules.pro import (
     pro001_unreadable,
@@ -49,6 +59,12 @@ _FOUND_ELSEWHERE: tuple[ModuleType, ...] = (
     eng002_no_model_config,
     eng003_unknown_gpu,
     env003_not_exported,
+    k8s001_chart_template,
+    k8s002_no_text,
+    k8s003_undefined_reference,
+    k8s004_no_such_key,
+    k8s005_no_shell,
+    k8s006_file_not_mounted,
     k8s020_repeated_entrypoint,
     k8s021_backslash_in_compose,
     k8s022_dollar_in_compose,
@@ -60,6 +76,10 @@ _FOUND_ELSEWHERE: tuple[ModuleType, ...] = (
     k8s028_list_is_no_json,
     k8s029_variable_in_exec_form,
     k8s030_command_without_effect,
+    k8s031_form_of_a_variable,
+    k8s032_no_shell_in_unit,
+    k8s033_variable_in_environment,
+    k8s034_relative_program,
     pro001_unreadable,
     pro002_yaml_syntax,
     pro003_duplicate_key,

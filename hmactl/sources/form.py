@@ -4,6 +4,7 @@ import re
 
 from hmactl.deployment.form import Form
 from hmactl.sources.compose.reader import looks_like_compose
+from hmactl.sources.kubernetes.recognise import looks_like_kubernetes
 from hmactl.sources.node import Node
 from hmactl.sources.yaml_nodes import read_documents
 
@@ -39,6 +40,8 @@ def _form_of_mapping(root: Node) -> Form | None:
     value = root.value
     if not isinstance(value, dict):
         return None
+    if looks_like_kubernetes(root):
+        return Form.KUBERNETES
     if looks_like_compose(root):
         return Form.COMPOSE
     if "model" in value and (len(value) == 1 or _OF_A_PROFILE.intersection(value)):

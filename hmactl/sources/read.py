@@ -1,6 +1,7 @@
 """A text in whatever form operators write it, its deployments out."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from hmactl.deployment.form import Form
 from hmactl.sources.document import Document
 from hmactl.sources.form import form_of
 from hmactl.sources.given import Given
+from hmactl.sources.kubernetes.template import chart_template
 from hmactl.sources.process.deployment import documents
 from hmactl.sources.process.process import Process
 from hmactl.sources.source_text import load_source, problem_of, unreadable
@@ -19,7 +21,9 @@ Reader = Callable[[str, str, Given], tuple[Process, ...]]
 _READERS: dict[Form, str] = {
     Form.COMPOSE: "hmactl.sources.compose.reader:read_compose",
     Form.DOCKERFILE: "hmactl.sources.dockerfile.reader:read_dockerfile",
+    Form.KUBERNETES: "hmactl.sources.kubernetes.reader:read_kubernetes",
     Form.SHELL: "hmactl.sources.shell.script:read_shell",
+    Form.SYSTEMD: "hmactl.sources.systemd.reader:read_systemd",
 }
 
 
@@ -46,7 +50,10 @@ def read_source(
     if (problem := problem_of(source, text)) is not None:
         return (problem,)
     text = text.removeprefix("\ufeff")
-    form = form or form_of(text) or Form.PROFILE
+    form = form or form_of(text)
+    if form in {None, Form.KUBERNETES} and (problem := chart_template(source, text)) is not None:
+        return (problem,)
+    form = form or Form.PROFILE
     if form not in _READERS:
         # pydantic is only needed for profiles.
         from hmactl.sources.profile import read_profiles
@@ -57,7 +64,9 @@ def read_source(
     found = documents(processes, vllm_flags(), given.read_file)
     if not found:
         what = f"was read as {_NAMES[form]} and starts no vLLM server that hmactl can see"
-        return (unreadable(source, what, "name the file that does, or its form with --as"),)
+        nothing = unreadable(source, what, "name the file that does, or its form with --as")
+        findings = tuple(finding for process in processes for finding in process.findings)
+        return (replace(nothing, findings=(*findings, *nothing.findings)),)
     return found
 
 

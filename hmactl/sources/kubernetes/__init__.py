@@ -1,0 +1,1 @@
+"""Kubernetes manifests: every pod in them, and what its containers start."""

@@ -1,0 +1,81 @@
+"""A stream of Kubernetes manifests in, the containers that they start out."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from hmactl.deployment.form import Form
+from hmactl.finding import Finding
+from hmactl.sources.given import Given
+from hmactl.sources.kubernetes.container import process_of
+from hmactl.sources.kubernetes.objects import Objects, objects_of, text_at
+from hmactl.sources.kubernetes.pods import Pod, containers_of, pods_of
+from hmactl.sources.node import Node
+from hmactl.sources.process.process import Process
+from hmactl.sources.process.program import find_command
+from hmactl.sources.process.shells import behind_shells
+from hmactl.sources.yaml_nodes import read_documents
+
+
+def read_kubernetes(source: str, text: str, given: Given) -> tuple[Process, ...]:
+    """The containers of every pod in a stream of manifests, of whatever kind its object is."""
+    documents = read_documents(source, text, of_others=True)
+    objects = Objects(tuple(objects_of(documents)))
+    found = [
+        _Found(pod, container, process_of(source, objects, pod, container, given))
+        for each in objects.all
+        for pod in pods_of(each)
+        for container in containers_of(pod)
+    ]
+    findings = tuple(f for document in documents for f in document.findings)
+    return tuple(_carrying(findings, _named(found)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    pod: Pod
+    container: Node
+    process: Process
+
+    def names(self) -> Iterator[str]:
+        """Names of it, each more exact than the one before."""
+        owner = self.pod.owner
+        name = owner.name or owner.kind.lower() or "pod"
+        container = text_at(self.container, "name") or "?"
+        yield name
+        if self.pod.role is not None:
+            name = f"{name}/{self.pod.role}"
+            yield name
+        yield f"{name}/{container}"
+        if owner.namespace is not None:
+            yield f"{owner.namespace}/{name}"
+            yield f"{owner.namespace}/{name}/{container}"
+
+
+def _named(found: list[_Found]) -> list[Process]:
+    """The processes, the servers among them under the shortest names that tell them apart."""
+    servers = [each for each in found if _serves(each.process)]
+    longest = {id(each): [*each.names()] for each in servers}
+    taken = [name for names in longest.values() for name in names]
+    processes = []
+    for each in found:
+        names = longest.get(id(each), [each.process.name])
+        name = next((n for n in names if taken.count(n) == 1), names[-1])
+        processes.append(replace(each.process, name=name))
+    return processes
+
+
+def _carrying(findings: tuple[Finding, ...], processes: list[Process]) -> Iterable[Process]:
+    """The processes, the first server among them with what is wrong with the YAML."""
+    if not findings:
+        return processes
+    if not processes:
+        origin = findings[0].origin
+        return [Process(origin.source, Form.KUBERNETES, "", (), findings=findings)]
+    at = next((i for i, each in enumerate(processes) if _serves(each)), 0)
+    first = processes[at]
+    carrying = replace(first, findings=(*findings, *first.findings))
+    return [*processes[:at], carrying, *processes[at + 1 :]]
+
+
+def _serves(process: Process) -> bool:
+    return any(find_command(each.argv) is not None for each in behind_shells(process))
