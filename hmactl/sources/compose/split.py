@@ -16,7 +16,7 @@ from hmactl.sources.shell.value import Piece, Value, known_text, to_word
 _BLANKS = " \t\r\n"
 _ENDS = ";&|<>"
 _ESCAPES = {"t": "\t", "n": "\n"}
-_OF_JSON = re.compile(r"\s*(?:-[\w.-]+=)?\s*[{\[]\s*[A-Za-z_]")
+_OF_JSON = re.compile(r"\s*(?:[\w.-]+=)?\s*[{\[]\s*[A-Za-z_]")
 
 
 @dataclass(frozen=True, slots=True)

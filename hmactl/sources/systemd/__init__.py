@@ -1,0 +1,1 @@
+"""Units of systemd, and Podman's for containers."""
