@@ -9,6 +9,7 @@ import functools
 import importlib.util
 import re
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +20,20 @@ _VLLM_PART = "distributed/kv_transfer/kv_connector/v1"
 _MP_FILES = re.compile(r"lmcache_mp_|mp_server_|vllm_multi_process_adapter|lazy_offload")
 
 
-def unread_variables(names: Iterable[str], known: list[str]) -> dict[str, list[str]]:
-    """Variables named like LMCache's that neither its loader nor its source knows."""
+def unread_variables(
+    names: Iterable[str], known: list[str], in_source: AbstractSet[str] | None = None
+) -> dict[str, list[str]]:
+    """Variables named like LMCache's that neither its loader nor its source knows.
+
+    ``in_source`` are the names that the source has; None: those of the installed one.
+    """
     variables = {PREFIX + key.upper() for key in known}
     found: dict[str, list[str]] = {}
     for name in names:
         if name in variables or name.startswith(PREFIX + "EC_"):
             continue
-        in_source = source_names(r"LMCACHE_[A-Z0-9_]+")
+        if in_source is None:
+            in_source = source_names(r"LMCACHE_[A-Z0-9_]+")
         # A name that ends with an underscore is the start of other names.
         starts = tuple(n for n in in_source if n.endswith("_") and n != PREFIX)
         if name in in_source or (starts and name.startswith(starts)):
@@ -44,7 +51,8 @@ def unread_server_keys(extra: dict[str, Any], known: list[str]) -> dict[str, lis
 
     ``known`` are the settings of LMCache in the vLLM process, which mean nothing there.
     """
-    unread = _unread_mp_keys(extra)
+    names = source_names(r"lmcache\.mp\.[a-z0-9_.]+")
+    unread = unread_mp_keys(extra, names | _defaults_of_the_adapter() if names else names)
     for name in extra:
         if name.removeprefix("lmcache.") in known and name.startswith("lmcache."):
             in_source = any(
@@ -55,12 +63,11 @@ def unread_server_keys(extra: dict[str, Any], known: list[str]) -> dict[str, lis
     return unread
 
 
-def _unread_mp_keys(extra: dict[str, Any]) -> dict[str, list[str]]:
-    names = source_names(r"lmcache\.mp\.[a-z0-9_.]+")
+def unread_mp_keys(extra: Iterable[str], names: AbstractSet[str]) -> dict[str, list[str]]:
+    """``lmcache.mp.*`` keys that are none of ``names``; nothing where there are none of those."""
     if not names:
         return {}
     known = {name.rstrip(".") for name in names if not name.endswith("_")}
-    known |= _defaults_of_the_adapter()
     starts = tuple(name for name in names if name.endswith("_"))
     bare = sorted(name.removeprefix("lmcache.mp.") for name in known)
     return {
