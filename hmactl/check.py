@@ -1,11 +1,12 @@
 """From a profile document to findings and a verdict: the pipe that check and serve share."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from hmactl.catalogue.gpus import DEFAULT_GPU, Gpu, UnknownGpuError, find_gpu
+from hmactl.checked import Checked, sorted_findings
 from hmactl.deployment.command import (
     lmcache_server_arguments,
     serve_environment,
@@ -21,14 +22,13 @@ from hmactl.facts.facts import Facts
 from hmactl.facts.memory import KvMemory, kv_memory
 from hmactl.finding import Finding, Severity
 from hmactl.rules.case import Case
-from hmactl.rules.catalogue import RULES, RULES_TOGETHER
+from hmactl.rules.catalogue import RULES
 from hmactl.rules.eng import eng002_no_model_config, eng003_unknown_gpu
 from hmactl.sources.document import Document
 from hmactl.sources.lmcache_file import lmcache_file
 from hmactl.sources.wording import shortened
 from hmactl.verdict.situation import verdict_of
 from hmactl.verdict.verdict import Decision, Verdict
-
 
 # With an error of these the deployment lacks a setting, or vLLM would not take its arguments.
 _HALF_READ = ("PRO", "CLI003", "CLI004", "CLI006")
@@ -53,24 +53,6 @@ class Options:
     extra: tuple[str, ...] = ()
     host_memory: int = 0
     on_stage: Callable[[str], None] = lambda _stage: None
-
-
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """The outcome for one document. ``failure`` says why the engine could not be asked."""
-
-    source: str
-    deployment: Deployment | None
-    verdict: Verdict
-    findings: tuple[Finding, ...]
-    facts: Facts | None = None
-    failure: str | None = None
-
-    @property
-    def launchable(self) -> bool:
-        """Nothing forbids a start: no error, and an explicit HMA flag to start with."""
-        errors = any(f.severity is Severity.ERROR for f in self.findings)
-        return self.verdict.flag is not None and not errors and self.failure is None
 
 
 def check_document(document: Document, session: Session | None, options: Options) -> Checked:
@@ -111,24 +93,7 @@ def check_document(document: Document, session: Session | None, options: Options
     failure = verdict.reason if refusal is not None and refusal.of_the_dry_boot else None
     case = Case(facts, verdict)
     found = [*document.findings, *(f for rule in RULES for f in rule.check(case))]
-    return Checked(document.source, deployment, verdict, _sorted(found), facts, failure)
-
-
-def check_together(checked: Sequence[Checked]) -> list[Checked]:
-    """The same with what only shows in several deployments of one call, at the one it is about."""
-    cases = {
-        index: Case(one.facts, one.verdict)
-        for index, one in enumerate(checked)
-        if one.facts is not None
-    }
-    further: dict[int, list[Finding]] = {index: [] for index in cases}
-    for rule in RULES_TOGETHER:
-        for about, finding in rule.check_together([*cases.values()]):
-            further[next(i for i, case in cases.items() if case is about)].append(finding)
-    return [
-        replace(one, findings=_sorted([*one.findings, *further.get(index, [])]))
-        for index, one in enumerate(checked)
-    ]
+    return Checked(document.source, deployment, verdict, sorted_findings(found), facts, failure)
 
 
 def _missing(deployment: Deployment) -> str | None:
@@ -276,15 +241,6 @@ def _unknown(
         document.source,
         document.deployment,
         verdict,
-        _sorted(found),
+        sorted_findings(found),
         failure=reason if failed else None,
     )
-
-
-def _sorted(findings: list[Finding]) -> tuple[Finding, ...]:
-    def key(finding: Finding) -> tuple[str, int, int, int, str]:
-        origin = finding.origin
-        place = (origin.source, origin.line or 0, origin.column or 0)
-        return (*place, finding.severity.rank, finding.id)
-
-    return tuple(sorted(findings, key=key))

@@ -22,11 +22,16 @@ ALLOWED = {
     "account": {"deployment", "engine", "facts"},
     "verdict": {"catalogue", "deployment", "engine", "facts"},
     "rules": {"catalogue", "deployment", "engine", "facts", "finding", "verdict"},
+    "checked": {"deployment", "facts", "finding", "rules", "verdict"},
     "check": {
-        *("catalogue", "deployment", "engine", "facts"),
+        *("catalogue", "checked", "deployment", "engine", "facts"),
         *("finding", "rules", "sources", "verdict"),
     },
-    "report": {"account", "check", "deployment", "engine", "facts", "finding", "verdict"},
+    "lint": {
+        *("catalogue", "checked", "deployment", "engine", "facts"),
+        *("finding", "rules", "sources", "verdict"),
+    },
+    "report": {"account", "checked", "deployment", "engine", "facts", "finding", "verdict"},
     "launch": {"deployment", "engine", "report"},
 }
 

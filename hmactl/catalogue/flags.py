@@ -4,6 +4,7 @@ Data: data/flags.json, from the argument parsers of released versions, and data/
 from their source.
 """
 
+import difflib
 import functools
 import json
 from dataclasses import dataclass
@@ -44,6 +45,10 @@ class Flags:
     def spellings(self) -> frozenset[str]:
         """Everything that can be written, dashes in front: long names, aliases, --no- forms."""
         return frozenset(self._spellings)
+
+    def similar(self, written: str) -> tuple[str, ...]:
+        """Spellings that it may have been meant for, the likeliest first."""
+        return tuple(difflib.get_close_matches(written, self._spellings, n=3, cutoff=0.7))
 
     def find(self, written: str) -> Flag | None:
         """The option that is meant, dashes in front: a name, an alias, or a beginning of one name.

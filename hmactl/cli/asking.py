@@ -10,7 +10,8 @@ from typing import Any, Self
 
 import click
 
-from hmactl.check import Checked, Options, check_document
+from hmactl.check import Options, check_document
+from hmactl.checked import Checked
 from hmactl.cli.terminal import progress
 from hmactl.deployment.form import Form
 from hmactl.engine.answer_cache import AnswerCache, cache_directory

@@ -59,7 +59,7 @@ def command(
     for standard input; its content tells which. COMMAND is a command line, such as
     `LMCACHE_CHUNK_SIZE=256 vllm serve MODEL --flag`. All of it is read and none of it is run.
     """
-    from hmactl.check import check_together
+    from hmactl.checked import check_together
     from hmactl.cli.asking import Asking, Reading, read_server_command
     from hmactl.cli.terminal import styler
     from hmactl.finding import Severity

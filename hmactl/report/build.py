@@ -5,7 +5,7 @@ from dataclasses import asdict
 
 from hmactl.account.after_start import to_verify
 from hmactl.account.memory import account
-from hmactl.check import Checked
+from hmactl.checked import Checked
 from hmactl.deployment.policy import HmaPolicy
 from hmactl.engine.answer import ConnectorAnswer, Plan
 from hmactl.facts.facts import Facts

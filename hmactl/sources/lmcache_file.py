@@ -31,10 +31,15 @@ def lmcache_file(
         path, origin = environment[VARIABLE], ENVIRONMENT
     else:
         return None
-    carried = next((f for f in deployment.files if f.path == path), None)
+    carried = carried_file(deployment, path)
     if carried is not None:
         return read_lmcache_file(path, origin, carried.text, carried.places)
     return read_lmcache_file(path, origin, read_text(directory / path) if path else None)
+
+
+def carried_file(deployment: Deployment, path: str) -> TextFile | None:
+    """The file at that path whose content stands in the deployment's source."""
+    return next((file for file in deployment.files if file.path == path), None)
 
 
 def carried_settings(deployments: Iterable[Deployment]) -> dict[str, tuple[Setting, ...]]:
