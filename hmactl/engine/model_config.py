@@ -12,7 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from hmactl.catalogue.models import find_model, known_models
+from hmactl.catalogue.models import find_model, similar_models
 
 _HUB = "https://huggingface.co"
 _HUB_SECONDS = 10
@@ -115,11 +115,16 @@ def _remote(
     if facts is None:
         raise ModelConfigError(
             f"no config of `{model}` in {tried}",
-            "give a local directory with the model's config.json, or log in to the hub; "
-            f"the catalogue has {', '.join(known_models())}",
+            "give a local directory with the model's config.json, or log in to the hub"
+            + _similar(model),
         )
     (scratch / "config.json").write_text(json.dumps(facts.config), "utf-8")
     return ModelConfig(scratch, ModelOrigin.CATALOGUE, facts.source, facts.as_of)
+
+
+def _similar(model: str) -> str:
+    similar = similar_models(model)
+    return f"; the catalogue has {', '.join(similar)}" if similar else ""
 
 
 def _cached(model: str, environment: Mapping[str, str], revision: str) -> ModelConfig | None:
