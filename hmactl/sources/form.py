@@ -3,9 +3,13 @@
 import re
 
 from hmactl.deployment.form import Form
-from hmactl.sources.compose.reader import looks_like_compose
+from hmactl.sources.compose.recognise import looks_like_compose
+from hmactl.sources.dockerfile.recognise import looks_like_dockerfile
 from hmactl.sources.kubernetes.recognise import looks_like_kubernetes
+from hmactl.sources.lmcache_alone import looks_like_lmcache
 from hmactl.sources.node import Node
+from hmactl.sources.systemd.unit import looks_like_systemd
+from hmactl.sources.vllm_alone import looks_like_vllm_config
 from hmactl.sources.yaml_nodes import read_documents
 
 _SHEBANG = re.compile(r"#!\s*/\S*/(env\s+(-\S+\s+)*)?(ba|da|z|k)?sh\b")
@@ -26,6 +30,10 @@ def form_of(text: str) -> Form | None:
     """
     if _SHEBANG.match(text):
         return Form.SHELL
+    if looks_like_dockerfile(text):
+        return Form.DOCKERFILE
+    if looks_like_systemd(text):
+        return Form.SYSTEMD
     documents = read_documents("", text, of_others=True)
     roots = [d.root for d in documents if d.root is not None and isinstance(d.root.value, dict)]
     for root in roots:
@@ -46,4 +54,8 @@ def _form_of_mapping(root: Node) -> Form | None:
         return Form.COMPOSE
     if "model" in value and (len(value) == 1 or _OF_A_PROFILE.intersection(value)):
         return Form.PROFILE
+    if looks_like_vllm_config(root):
+        return Form.VLLM
+    if looks_like_lmcache(root):
+        return Form.LMCACHE
     return None

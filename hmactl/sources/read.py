@@ -22,8 +22,10 @@ _READERS: dict[Form, str] = {
     Form.COMPOSE: "hmactl.sources.compose.reader:read_compose",
     Form.DOCKERFILE: "hmactl.sources.dockerfile.reader:read_dockerfile",
     Form.KUBERNETES: "hmactl.sources.kubernetes.reader:read_kubernetes",
+    Form.LMCACHE: "hmactl.sources.lmcache_alone:read_lmcache",
     Form.SHELL: "hmactl.sources.shell.script:read_shell",
     Form.SYSTEMD: "hmactl.sources.systemd.reader:read_systemd",
+    Form.VLLM: "hmactl.sources.vllm_alone:read_vllm",
 }
 
 

@@ -32,7 +32,6 @@ from hmactl.sources.shell.value import Value, from_word, to_word
 from hmactl.sources.yaml_nodes import read_documents
 from hmactl.sources.yaml_word import yaml_word
 
-_OF_A_SERVICE = frozenset({"image", "build", "command", "entrypoint", "extends", "container_name"})
 _NAME = re.compile(r"[A-Za-z_][\w.-]*")
 _SHM = "/dev/shm"  # noqa: S108
 _FEWEST, _MOST = 2, 3
@@ -45,14 +44,6 @@ def read_compose(source: str, text: str, given: Given) -> tuple[Process, ...]:
         if document.root is not None:
             found += _File(source, document.root, given).processes(document.findings)
     return tuple(found)
-
-
-def looks_like_compose(root: Node) -> bool:
-    """Whether a YAML document is a compose file."""
-    found = root.at(("services",))
-    if found is None or not isinstance(found.value, dict) or "apiVersion" in root.children:
-        return False
-    return any(not _OF_A_SERVICE.isdisjoint(node.children) for node in found.children.values())
 
 
 class _File:

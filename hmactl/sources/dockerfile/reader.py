@@ -1,6 +1,5 @@
 """A Dockerfile in, the process of its last stage out."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import PurePath
@@ -20,9 +19,6 @@ from hmactl.sources.process.process import Process
 from hmactl.sources.process.program import find_command
 from hmactl.sources.process.word import Variable, Word
 from hmactl.sources.shell.value import Value, to_word
-
-_FROM = re.compile(r"FROM(\s+--\S+)*\s+[^\s:]\S*(\s+AS\s+\S+)?", re.IGNORECASE)
-_ARG = re.compile(r"ARG\s+\w+(=.*)?", re.IGNORECASE)
 
 
 def read_dockerfile(source: str, text: str, given: Given) -> tuple[Process, ...]:
@@ -57,16 +53,6 @@ def read_dockerfile(source: str, text: str, given: Given) -> tuple[Process, ...]
             findings=(*stage.findings, *findings),
         ),
     )
-
-
-def looks_like_dockerfile(text: str) -> bool:
-    """Whether a text begins as a Dockerfile does: with FROM, or with ARG and FROM."""
-    for line in text.split("\n"):
-        stripped = line.strip()
-        if not stripped or stripped.startswith("#") or _ARG.fullmatch(stripped):
-            continue
-        return _FROM.fullmatch(stripped) is not None
-    return False
 
 
 def last_stage(source: str, text: str, given: Given, target: str | None = None) -> Stage | None:

@@ -11,7 +11,8 @@ from hmactl.deployment.files import TextFile
 from hmactl.deployment.places import places_of_file
 from hmactl.deployment.setting import COMMAND_LINE, Origin
 from hmactl.sources.compose.interpolation import Interpolation
-from hmactl.sources.compose.reader import looks_like_compose, read_compose
+from hmactl.sources.compose.reader import read_compose
+from hmactl.sources.compose.recognise import looks_like_compose
 from hmactl.sources.compose.split import split_command
 from hmactl.sources.given import Given
 from hmactl.sources.process.deployment import documents

@@ -10,7 +10,8 @@ from hmactl.deployment.places import places_of_file
 from hmactl.deployment.setting import COMMAND_LINE
 from hmactl.sources.dockerfile.instructions import read_instructions
 from hmactl.sources.dockerfile.pins import installed
-from hmactl.sources.dockerfile.reader import looks_like_dockerfile, read_dockerfile
+from hmactl.sources.dockerfile.reader import read_dockerfile
+from hmactl.sources.dockerfile.recognise import looks_like_dockerfile
 from hmactl.sources.given import Given
 from hmactl.sources.process.deployment import documents
 from hmactl.sources.process.process import Process
