@@ -31,6 +31,7 @@ ALLOWED = {
         *("catalogue", "checked", "deployment", "engine", "facts"),
         *("finding", "rules", "sources", "verdict"),
     },
+    "lint_files": {"checked", "deployment", "finding", "lint", "sources"},
     "report": {"account", "checked", "deployment", "engine", "facts", "finding", "verdict"},
     "launch": {"deployment", "engine", "report"},
 }

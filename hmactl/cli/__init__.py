@@ -12,6 +12,7 @@ _COMMANDS = {
     "explain": "Say what a finding means and what to do about it.",
     "gpus": "List the GPUs that a deployment can be planned for.",
     "init": "Write a profile that means the same as a script, a manifest or another source.",
+    "lint": "Check configurations without an engine, for CI.",
     "schema": "Print a JSON Schema: of a profile, or of the JSON report.",
     "serve": "Check a deployment, then replace this process by `vllm serve`.",
 }

@@ -21,6 +21,7 @@ from hmactl.engine.find import Engine, EngineNotFound, find_engine
 from hmactl.engine.local_gpu import local_gpu
 from hmactl.sources.command import read_command
 from hmactl.sources.document import Document
+from hmactl.sources.given import Given
 from hmactl.sources.read import read_path, read_source
 from hmactl.sources.supplied import SuppliedError, beside, supplied
 
@@ -103,15 +104,19 @@ class Reading:
         """Take the source options out of a command's."""
         return cls(**{field.name: options.pop(field.name) for field in fields(cls)})
 
+    def given(self) -> Given:
+        """The variables supplied. Raises UsageFailure where one cannot be had."""
+        try:
+            return supplied(map(Path, self.env_files), self.assignments)
+        except SuppliedError as error:
+            raise UsageFailure(str(error)) from None
+
     def documents(self, paths: tuple[str, ...]) -> Iterator[Document]:
         """The deployments of all sources; ``-`` is standard input.
 
         Raises UsageFailure where a variable cannot be had.
         """
-        try:
-            given = supplied(map(Path, self.env_files), self.assignments)
-        except SuppliedError as error:
-            raise UsageFailure(str(error)) from None
+        given = self.given()
         form = None if self.form is None else Form(self.form)
         working = Path.cwd()
         for path in paths:

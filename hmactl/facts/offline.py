@@ -7,7 +7,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hmactl.catalogue.connector_versions import Child, connector_support, releases_around
+from hmactl.catalogue.connector_versions import (
+    Child,
+    Support,
+    connector_support,
+    releases_around,
+    vllm_releases,
+)
 from hmactl.catalogue.estimate import Estimate, Question, estimate
 from hmactl.catalogue.flags import Flags, vllm_flags
 from hmactl.catalogue.gpus import Gpu
@@ -145,16 +151,7 @@ def _registered(vllm: str | None) -> tuple[str, ...]:
 
 def _connector(asked: Offline, connector: Connector) -> ConnectorAnswer:
     children = tuple(_connector(asked, child) for child in connector.children)
-    support = None
-    if asked.vllm is not None:
-        support = connector_support(
-            asked.vllm,
-            asked.lmcache,
-            connector.name,
-            environment=serve_environment(asked.deployment),
-            module_path=connector.module_path,
-            children=[_child(child) for child in connector.children] or None,
-        )
+    support = _support(asked, connector)
     return ConnectorAnswer(
         name=connector.name,
         role=connector.role,
@@ -165,6 +162,23 @@ def _connector(asked: Offline, connector: Connector) -> ConnectorAnswer:
         error=None,
         children=children,
     )
+
+
+def _support(asked: Offline, connector: Connector) -> Support | None:
+    """That of the version; where it is not known, what all of them say alike."""
+    releases = [r.version for r in vllm_releases()] if asked.vllm is None else [asked.vllm]
+    found = [
+        connector_support(
+            release,
+            asked.lmcache,
+            connector.name,
+            environment=serve_environment(asked.deployment),
+            module_path=connector.module_path,
+            children=[_child(child) for child in connector.children] or None,
+        )
+        for release in releases
+    ]
+    return found[-1] if len({support.supports_hma for support in found}) == 1 else None
 
 
 def _child(connector: Connector) -> Child:

@@ -71,7 +71,7 @@ def _deployment(one: Checked) -> DeploymentReport:
         memory=_memory(one),
         to_verify=_to_verify(one),
         lmcache=lmcache_report(facts),
-        findings=tuple(map(_finding, one.findings)),
+        findings=tuple(map(finding_report, one.findings)),
         engine_warnings=() if answer is None else answer.warnings,
         missing=missing,
         failure=None if one.failure is None else redact(one.failure),
@@ -148,7 +148,8 @@ def _to_verify(one: Checked) -> tuple[ToVerify, ...]:
     return tuple(ToVerify(**asdict(check)) for check in checks)
 
 
-def _finding(finding: Finding) -> FindingReport:
+def finding_report(finding: Finding) -> FindingReport:
+    """A finding as reported, with secrets hidden."""
     return FindingReport(
         id=finding.id,
         severity=finding.severity,

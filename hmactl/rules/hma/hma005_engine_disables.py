@@ -32,7 +32,7 @@ def check(case: Case) -> Iterator[Finding]:
         return
     if case.facts.deployment.hma is HmaPolicy.DISABLE:
         return
-    if answer.connector is not None and answer.connector.supports_hma is False:
+    if answer.connector is not None and answer.connector.supports_hma is not True:
         return
     yield Finding(
         ID,

@@ -31,7 +31,7 @@ SEVERITY = Severity.INFO
 def check(case: Case) -> Iterator[Finding]:
     """One finding where LMCache is used and one of the two releases is not in the catalogue."""
     versions = case.facts.answer.versions
-    if versions.lmcache is None:
+    if not versions.vllm or versions.lmcache is None:
         return
     if not any(name.startswith("LMCache") for name in case.facts.connector_classes):
         return

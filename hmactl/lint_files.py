@@ -1,0 +1,97 @@
+"""From paths to findings: every file is read as what its content says it is, and judged."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hmactl.checked import Checked, check_together
+from hmactl.deployment.form import Form
+from hmactl.finding import Finding
+from hmactl.lint import Linted, Pins, lint_document
+from hmactl.sources.document import Document
+from hmactl.sources.form import form_of
+from hmactl.sources.given import Given
+from hmactl.sources.pins import pinned_beside
+from hmactl.sources.read import read_source
+from hmactl.sources.source_text import load_source
+from hmactl.sources.supplied import beside
+from hmactl.sources.walk import Selection, files_in
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a lint is about.
+
+    ``pins`` are the versions of deployments that say none, and that no file beside them says.
+    ``working`` is the caller's directory. ``form`` None: the content tells it.
+    """
+
+    working: Path
+    given: Given
+    pins: Pins
+    selection: Selection
+    form: Form | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FileResult:
+    """What was found in one source. ``open`` are questions that no version or plan answered."""
+
+    source: str
+    text: str | None
+    findings: tuple[Finding, ...]
+    deployments: int = 0
+    open: tuple[str, ...] = ()
+
+
+def lint_path(path: Path, request: Request) -> Iterator[FileResult]:
+    """The results of a file that was named, or of those of a directory that hold a deployment."""
+    if not path.is_dir():
+        yield lint_file(path, request, named=True)
+        return
+    for found in files_in(path, request.selection):
+        result = lint_file(found, request, named=False)
+        if result.deployments or result.findings:
+            yield result
+
+
+def lint_file(path: Path, request: Request, *, named: bool) -> FileResult:
+    """The result of one file. One that was not ``named`` may be something else, and is passed over."""
+    text = load_source(path)
+    if isinstance(text, Document):
+        return FileResult(str(path), None, text.findings if named else ())
+    given = beside(request.given, path.parent, request.working)
+    vllm, lmcache = pinned_beside(path.parent)
+    pins = Pins(vllm or request.pins.vllm, lmcache or request.pins.lmcache)
+    return lint_text(str(path), text, pins, given, request.form, named=named)
+
+
+def lint_text(
+    source: str, text: str, pins: Pins, given: Given, form: Form | None, *, named: bool
+) -> FileResult:
+    """The result of one text."""
+    form = form or form_of(text)
+    if form is None and not named:
+        return FileResult(source, text, ())
+    documents = read_source(source, text, form, given)
+    if not named and all(document.deployment is None for document in documents):
+        return FileResult(source, text, ())
+    linted = [lint_document(document, pins, given.read_file) for document in documents]
+    checked = check_together([one.checked for one in linted])
+    count = sum(one.deployment is not None for one in checked)
+    return FileResult(source, text, _findings(checked), count, tuple(_open(linted)))
+
+
+def _findings(checked: Sequence[Checked]) -> tuple[Finding, ...]:
+    """Each once, also where several deployments share the line that it is about."""
+    return tuple(dict.fromkeys(finding for one in checked for finding in one.findings))
+
+
+def _open(linted: Sequence[Linted]) -> Iterator[str]:
+    for one in linted:
+        if one.checked.deployment is None:
+            continue
+        if one.vllm is None:
+            yield "the vLLM version is not known; --vllm VERSION says it"
+        if one.no_plan is not None:
+            yield f"no KV cache plan: {one.no_plan}"
