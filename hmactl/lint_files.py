@@ -56,7 +56,7 @@ def lint_path(path: Path, request: Request) -> Iterator[FileResult]:
 
 
 def lint_file(path: Path, request: Request, *, named: bool) -> FileResult:
-    """The result of one file. One that was not ``named`` may be something else, and is passed over."""
+    """The result of one file. One not ``named`` may be something else."""
     text = load_source(path)
     if isinstance(text, Document):
         return FileResult(str(path), None, text.findings if named else ())
