@@ -22,6 +22,9 @@ from hmactl.rules.con import (
     con017_offloading_size,
     con018_old_constructor,
     con019_refused_field,
+    con020_given_twice,
+    con021_size_counts,
+    con022_backend_alone,
 )
 from hmactl.rules.eng import eng001_refused, eng004_other_gpu
 from hmactl.rules.env import env001_expandable_segments, env002_former_variable
@@ -137,6 +140,9 @@ RULES: tuple[Rule, ...] = (
     con017_offloading_size,
     con018_old_constructor,
     con019_refused_field,
+    con020_given_twice,
+    con021_size_counts,
+    con022_backend_alone,
     eng001_refused,
     eng004_other_gpu,
     env001_expandable_segments,

@@ -16,7 +16,10 @@ LLAMA, GEMMA, QWEN = "llama", "gemma3", "qwen3_next"
 V1, MP, OFFLOADING = "LMCacheConnectorV1", "LMCacheMPConnector", "OffloadingConnector"
 SIMPLE, STORE = "SimpleCPUOffloadConnector", "MooncakeStoreConnector"
 # HMA001 to HMA005 follow from the verdict and are tested with it.
-FAMILIES = ("CON", "ENV", "TOP", "VER", "HMA006", "HMA007", "HMA008", "HMA009", "HMA010")
+FAMILIES = (
+    *("CON", "ENV", "TOP", "VER", "HMA006", "HMA007", "HMA008", "HMA009", "HMA010"),
+    *("LMS025", "LMS026"),
+)
 _LAYERS = ["sliding_attention"] * 3 + ["full_attention"]
 # Tiny models with what the others do not have.
 MODELS: dict[str, dict[str, Any]] = {
@@ -96,6 +99,7 @@ def _mamba(connector: Any = MP, **flags: Any) -> dict[str, Any]:
 _PIECEWISE = {"compilation-config": {"cudagraph_mode": "PIECEWISE"}}
 _EXPANDABLE = "expandable_segments:True"
 _SERVERS = {"name": MP, "extra_config": {"lmcache.mp.server_urls": "tcp://a:1,tcp://b:1"}}
+_AT_6001 = {"name": MP, "extra_config": {"lmcache.mp.port": 6001}}
 _PD = {
     "enable_pd": True,
     "pd_role": "receiver",
@@ -148,6 +152,19 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
         {"CON017": f"makes vLLM use {OFFLOADING} instead of NixlConnector"},
     ),
     "offloading-size": (_profile(vllm={"kv-offloading-size": 10}), {}),
+    "size-over-its-own": (
+        _profile(connector={"name": OFFLOADING, "extra_config": {"cpu_bytes_to_use": 1000}})
+        | {"vllm": {"kv-offloading-size": 10}},
+        {"CON021": "`cpu_bytes_to_use: 1000`"},
+    ),
+    "backend-alone": (
+        _profile(vllm={"kv-offloading-backend": "lmcache"}),
+        {"CON022": "does nothing without `kv-offloading-size`"},
+    ),
+    "lmcache-backend": (
+        _profile(vllm={"kv-offloading-backend": "lmcache", "kv-offloading-size": 40}),
+        {"LMS026": "at localhost:5555 for `kv-offloading-backend: lmcache`, and ignores"},
+    ),
     # What a model's layers are.
     "encoder-decoder": (_profile("whisper", OFFLOADING), {"CON010": "encoder-decoder model"}),
     "encoder-decoder-alone": (_profile("whisper"), {}),
@@ -275,6 +292,16 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
         {"TOP005": "2 LMCache servers"},
     ),
     "servers-for-ranks": (_profile(connector=_SERVERS, vllm={"tensor-parallel-size": 2}), {}),
+    # One LMCache server for two models. Mamba blocks have 80 tokens here, the others 16 or 64.
+    "server-of-states": (
+        _mamba(_AT_6001) | {"lmcache_server": {"port": 6001, "chunk-size": 240}},
+        {"HMA010": "find nothing"},
+    ),
+    "beside-states": (
+        _profile(connector=_AT_6001, vllm={"block-size": 64}),
+        {"LMS025": "no multiple of vLLM's block sizes 80 and 64"},
+    ),
+    "beside-states-fits": (_profile(connector=_AT_6001), {}),
     # Memory that moves.
     "sleep": (
         _profile(connector=V1, vllm={"enable-sleep-mode": True}),
@@ -368,6 +395,7 @@ ALTERNATIVES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
 }
 # A part of the fix.
 FIXES = {
+    "beside-states": "multiple of 320",
     "simple-offload-disk": "change what",
     "states-not-kept": "`enable-prefix-caching: true`",
     "former-first-engine": "`LMCacheConnectorV1`",

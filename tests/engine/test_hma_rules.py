@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tiny_models import write_config
 
 from hmactl.catalogue.connector_versions import NOT_INSTALLED, VllmRelease, vllm_releases
 from hmactl.catalogue.gpus import find_gpu
@@ -27,6 +28,8 @@ pytestmark = pytest.mark.engine
 ROOT = Path(__file__).parent.parent.parent
 PYTHONS: list[str | None] = [*filter(None, os.environ.get("HMACTL_TEST_PYTHONS", "").split(":"))]
 CHUNKS = "VLLM_ALLOW_CHUNKED_LOCAL_ATTN_WITH_HYBRID_KV_CACHE"
+# pytest's own would have the engine loaded anew for each test.
+UNSET = frozenset({CHUNKS, "PYTEST_CURRENT_TEST"})
 EVENTS = ("kv-events-config", json.dumps({"enable_kv_cache_events": False}))
 
 
@@ -53,7 +56,7 @@ class Asked:
             extra=(),
             gpu=find_gpu("H100-80GB"),
             gpus=1,
-            environment={k: v for k, v in os.environ.items() if k != CHUNKS} | environment,
+            environment={k: v for k, v in os.environ.items() if k not in UNSET} | environment,
             lmcache_keys=(),
             arguments_only=False,
         )
@@ -82,6 +85,7 @@ def asked(
     for name, config in (("sliding", gpt_oss.config), ("chunks", models["llama-4-like"])):
         (directory / name).mkdir()
         (directory / name / "config.json").write_text(json.dumps(config))
+    write_config("llama", directory / "tiny")
     with Session(engine, Limits()) as session:
         yield Asked(release, session, directory)
 
@@ -168,6 +172,46 @@ def test_the_size_alone(asked: Asked) -> None:
     else:
         assert answer.connector is not None
         assert answer.connector.name == options.backends[options.default or ""].connector
+
+
+FIRST, SECOND = _connector("LMCacheConnectorV1"), _connector("DecodeBenchConnector")
+
+
+@pytest.mark.parametrize(
+    ("flags", "last"),
+    [
+        ((FIRST, SECOND), "DecodeBenchConnector"),
+        ((SECOND, FIRST), "LMCacheConnectorV1"),
+        # The dotted form is JSON of its own, behind the other.
+        ((("kv-transfer-config.kv_role", "kv_producer"), FIRST), None),
+    ],
+)
+def test_only_the_last_transfer_config_counts(
+    asked: Asked, flags: tuple[tuple[str, str], ...], last: str | None
+) -> None:
+    answer = asked(*flags, model="tiny")
+    if last is None:
+        refused = answer.error is not None and "Connector name is not set" in answer.error.message
+        assert refused or (answer.error is None and answer.connector is None)
+    else:
+        assert answer.connector is not None
+        assert answer.connector.name == last
+
+
+def test_a_size_writes_over_the_connector_that_it_means(asked: Asked) -> None:
+    config = {"kv_connector": "OffloadingConnector", "kv_role": "kv_producer"}
+    flags = ("kv-transfer-config", json.dumps(config)), ("kv-offloading-backend", "native")
+    answer = asked(*flags, ("kv-offloading-size", "4"), model="tiny")
+    assert answer.connector is not None
+    assert (answer.connector.name, answer.connector.role) == ("OffloadingConnector", "kv_both")
+
+
+def test_a_backend_without_a_size(asked: Asked) -> None:
+    options = asked.release.rules.offloading
+    assert options is not None
+    answer = asked(("kv-offloading-backend", "native"), model="tiny")
+    assert answer.connector is None
+    assert (answer.error is not None) is options.backend_needed
 
 
 OWN = """

@@ -28,7 +28,7 @@ _SMALL = {"cpu_bytes_to_use": 1, "cpu_bytes_to_use_per_rank": 1}
 
 def refusals(config: Any, plan: Any) -> list[dict[str, str]]:
     """Name and words of each connector, children included, that would refuse this plan."""
-    if config.kv_transfer_config is None:
+    if getattr(config.kv_transfer_config, "kv_connector", None) is None:
         return []
     return [
         {"connector": transfer.kv_connector, "message": words}

@@ -157,7 +157,8 @@ def _boot(
         config = _configure(arguments, answer, operator_flag)
 
     channel.stage("connector")
-    if config.kv_transfer_config is not None:
+    # Older ones go on without a connector where it has no name.
+    if getattr(config.kv_transfer_config, "kv_connector", None) is not None:
         from . import connector
 
         answer["connector"] = connector.describe(config.kv_transfer_config)

@@ -16,8 +16,10 @@ Since: 0.1.0.
 
 from collections.abc import Iterator
 
+from hmactl.facts.lmcache import SERVED
 from hmactl.finding import Finding, Severity
 from hmactl.rules.case import Case
+from hmactl.rules.lms.server import OFFLOADING_BACKEND
 
 ID = "CON017"
 SEVERITY = Severity.ERROR
@@ -31,11 +33,13 @@ def check(case: Case) -> Iterator[Finding]:
         return
     if effective.name == written.name:
         return
+    served = effective.name == SERVED
     yield Finding(
         ID,
         SEVERITY,
         f"`kv-offloading-size` makes vLLM use {effective.name} instead of {written.name}",
-        f"{written.name} is never made, and nothing says so",
+        f"{written.name} is never made, and nothing says so"
+        + (f"; {OFFLOADING_BACKEND}" if served else ""),
         "remove `kv-offloading-size`, or list both under a MultiConnector",
         setting.origin,
     )

@@ -22,6 +22,8 @@ from hmactl.rules.con import (
     con003_no_children,
     con004_child_role,
     con005_child_engine_id,
+    con018_old_constructor,
+    con020_given_twice,
 )
 from hmactl.verdict.situation import first_line, refusal_of_any_plan
 
@@ -33,6 +35,11 @@ _SAY_IT_BETTER: tuple[Rule, ...] = (
     con003_no_children,
     con004_child_role,
     con005_child_engine_id,
+    con018_old_constructor,
+)
+# Such a rule may speak beside a refusal for quite another reason.
+_SAY_THIS_BETTER: tuple[tuple[str, Rule], ...] = (
+    ("Connector name is not set", con020_given_twice),
 )
 _WHEN = {
     "arguments": "a real start ends with a usage error",
@@ -48,7 +55,10 @@ def check(case: Case) -> Iterator[Finding]:
     if answer.error is not None and answer.error.of_the_dry_boot:
         return
     refusal = refusal_of_any_plan(answer) if answer.error is None else answer.error.message
-    if refusal is None or any(any(rule.check(case)) for rule in _SAY_IT_BETTER):
+    if refusal is None:
+        return
+    better = [*_SAY_IT_BETTER, *(rule for part, rule in _SAY_THIS_BETTER if part in refusal)]
+    if any(any(rule.check(case)) for rule in better):
         return
     stage = "plan" if answer.error is None else answer.error.stage
     evidence = next(

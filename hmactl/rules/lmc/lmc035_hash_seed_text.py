@@ -14,6 +14,7 @@ Source: Python's documentation of PYTHONHASHSEED.
 Since: 0.1.0.
 """
 
+import re
 from collections.abc import Iterator
 
 from hmactl.deployment.command import serve_environment
@@ -24,6 +25,8 @@ ID = "LMC035"
 SEVERITY = Severity.ERROR
 
 _LARGEST = 2**32 - 1
+# As C's strtoul reads it.
+_NUMBER = re.compile(r"\s*([+-]?[0-9]+)", re.ASCII)
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -33,7 +36,7 @@ def check(case: Case) -> Iterator[Finding]:
     if setting is None:
         return
     text = serve_environment(deployment)["PYTHONHASHSEED"]
-    if text in ("", "random") or (text.isascii() and text.isdigit() and int(text) <= _LARGEST):
+    if text in ("", "random") or _is_seed(text):
         return
     yield Finding(
         ID,
@@ -43,3 +46,8 @@ def check(case: Case) -> Iterator[Finding]:
         '`PYTHONHASHSEED: "0"`',
         setting.origin,
     )
+
+
+def _is_seed(text: str) -> bool:
+    found = _NUMBER.fullmatch(text)
+    return found is not None and 0 <= int(found[1]) <= _LARGEST

@@ -6,6 +6,10 @@ from hmactl.rules.case import Case
 from hmactl.rules.lmc.in_process import all_connectors
 
 CONNECTOR = SERVED
+OFFLOADING_BACKEND = (
+    "since vLLM 0.23.0 `kv-offloading-backend: lmcache` means an LMCache MP server at "
+    "localhost:5555, and the size is ignored"
+)
 
 
 def served_connectors(case: Case) -> tuple[Connector, ...]:
