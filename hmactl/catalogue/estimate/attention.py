@@ -65,7 +65,7 @@ def pattern(every: int) -> Builder:
 def shared_heads(config: ModelConfig, ranks: int) -> Model:
     """Gemma 3n: the last layers use the KV cache of earlier ones."""
     model = pattern(5)(config, ranks)
-    own = config.layers - config.integer("num_kv_shared_layers")
+    own = config.layers - config.integer("num_kv_shared_layers", least=0)
     return Model(tuple(x for x in model.layers if x.index < own), model.depth)
 
 
@@ -81,14 +81,15 @@ def gemma4(config: ModelConfig, ranks: int) -> Model:
     """Gemma 4: other heads in layers without a window, and shared KV caches at the end."""
     if config.get("use_bidirectional_attention") == "all":
         raise UnknownError("a Gemma that attends to both sides")
-    types = list(layer_types(config) or _patterned(config, 6))
+    types = layer_types(config) or _patterned(config, 6)
     types[-1] = _FULL
-    _check(config, types)
     whole_heads = config.kv_heads
     if config.get("attention_k_eq_v") is not False and config.get("num_global_key_value_heads"):
         whole_heads = config.integer("num_global_key_value_heads")
     whole_size = config.integer("global_head_dim") if config.get("global_head_dim") else 512
-    own = config.layers - (config.get("num_kv_shared_layers") or 0)
+    own = config.layers
+    if config.get("num_kv_shared_layers"):
+        own -= config.integer("num_kv_shared_layers")
     layers: list[AnyLayer] = []
     for index, kind in enumerate(types[:own]):
         if kind == _SLIDING:
@@ -189,7 +190,7 @@ def _has_indexer(config: ModelConfig, index: int) -> bool:
         if any(name.startswith("index_topk_") for name in config.text):
             raise UnknownError("layers that share an indexer")
         return True
-    if len(types) != config.layers or not set(types) <= {"full", "shared"}:
+    if len(types) != config.layers or not {str(x) for x in types} <= {"full", "shared"}:
         raise UnknownError("`indexer_types` is not one of the known values for each layer")
     return bool(types[index] == "full")
 
@@ -225,8 +226,9 @@ def _types(config: ModelConfig) -> list[str]:
 def _check(config: ModelConfig, types: list[Any]) -> list[str]:
     if len(types) < config.layers:
         raise UnknownError("`layer_types` is not one value for each layer")
-    if not set(types) <= _KNOWN_TYPES:
-        raise UnknownError(f"layers of type {', '.join(sorted(set(types) - _KNOWN_TYPES))}")
+    other = {str(kind) for kind in types} - _KNOWN_TYPES
+    if other:
+        raise UnknownError(f"layers of type {', '.join(sorted(other))}")
     return [str(kind) for kind in types[: config.layers]]
 
 
@@ -235,8 +237,8 @@ def _patterned(config: ModelConfig, every: int) -> list[str]:
     if isinstance(given, str):
         if not set(given) <= {"L", "G"} or not given:
             raise UnknownError(f"the pattern of windows `{given}`")
-        every = len(given)
-    elif given:
+        return [_SLIDING if given[i % len(given)] == "L" else _FULL for i in range(config.layers)]
+    if given:
         every = config.integer("sliding_window_pattern")
     return [_SLIDING if (index + 1) % every else _FULL for index in range(config.layers)]
 

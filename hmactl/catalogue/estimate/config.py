@@ -24,6 +24,7 @@ _LENGTHS = (
 # RoPE types whose configs state a length that is already scaled.
 _SCALED = {"su", "longrope", "llama3", "yarn", "deepseek_yarn", "deepseek_llama_scaling"}
 _LONGEST_LIST = 10_000
+_LARGEST = 1 << 40
 
 
 class ModelConfig:
@@ -44,14 +45,14 @@ class ModelConfig:
         value = self.text.get(name)
         return self._defaults.get(name) if value is None and name not in self.text else value
 
-    def integer(self, *names: str) -> int:
+    def integer(self, *names: str, least: int = 1) -> int:
         """The first of these that has a value."""
         for name in names:
             value = self.get(name)
             if value is not None:
                 if isinstance(value, bool) or not isinstance(value, int | float):
                     raise UnknownError(f"config.json has no number as `{name}`")
-                if not 0 <= value < 1 << 40 or int(value) != value:
+                if not least <= value < _LARGEST or int(value) != value:
                     raise UnknownError(f"config.json has {value} as `{name}`")
                 return int(value)
         raise UnknownError(f"config.json does not say `{names[0]}`")
@@ -68,7 +69,10 @@ class ModelConfig:
     @property
     def layers(self) -> int:
         """How many layers there are."""
-        return self.integer("num_hidden_layers", "n_layer", "n_layers", "num_layers")
+        layers = self.integer("num_hidden_layers", "n_layer", "n_layers", "num_layers")
+        if layers > _LONGEST_LIST:
+            raise UnknownError(f"config.json has {layers} as `num_hidden_layers`")
+        return layers
 
     @property
     def heads(self) -> int:
@@ -88,7 +92,10 @@ class ModelConfig:
         """Of attention that is not MLA."""
         if self.get("head_dim"):
             return self.integer("head_dim")
-        return self.integer("hidden_size", "n_embd") // self.heads
+        size = self.integer("hidden_size", "n_embd") // self.heads
+        if size == 0:
+            raise UnknownError("config.json has more heads than its hidden size")
+        return size
 
     @property
     def window(self) -> int | None:
@@ -165,13 +172,17 @@ class ModelConfig:
             return length
         factor: float = 1.0
         for rope in ropes:
-            kind = rope.get("rope_type", rope.get("type", "default"))
+            kind = str(rope.get("rope_type", rope.get("type", "default")))
             if kind in {"longrope", "su"}:
                 if self.get("original_max_position_embeddings") is None:
                     return length
                 return self.integer("original_max_position_embeddings")
             if kind not in _SCALED and rope.get("factor") is not None:
                 factor = rope["factor"]
+        if isinstance(factor, bool) or not isinstance(factor, int | float):
+            raise UnknownError("config.json has no number as the factor of its RoPE")
+        if not 0 < factor < _LARGEST:
+            raise UnknownError(f"config.json has {factor} as the factor of its RoPE")
         return int(length * factor)
 
     def _ropes(self) -> list[dict[str, Any]]:

@@ -50,7 +50,7 @@ def nemotron_h(config: ModelConfig, ranks: int) -> Model:
         state_size=config.integer("ssm_state_size"),
         kernel=config.integer("conv_kernel"),
     )
-    own = config.get("mamba_ssm_cache_dtype") or "float32"
+    own = str(config.get("mamba_ssm_cache_dtype") or "float32")
     return _model(config, ranks, _nemotron_kinds(config), _mamba2_state(shapes, own))
 
 
@@ -61,7 +61,7 @@ def _nemotron_kinds(config: ModelConfig) -> list[bool | None]:
         raise UnknownError("config.json does not say `hybrid_override_pattern`")
     known = {"*": _ATTENTION, "M": _STATE, "-": None, "E": None, "mlp": None, "moe": None}
     known |= dict.fromkeys(_ATTENTION_TYPES, _ATTENTION) | dict.fromkeys(_STATE_TYPES, _STATE)
-    if not set(kinds) <= set(known):
+    if not {str(kind) for kind in kinds} <= set(known):
         raise UnknownError("layers of an unknown type in a Nemotron-H")
     return [known[kind] for kind in kinds]
 
@@ -85,10 +85,11 @@ def bamba(config: ModelConfig, ranks: int) -> Model:
 
 def falcon_h1(config: ModelConfig, ranks: int) -> Model:
     """Attention and Mamba 2 side by side in every layer."""
-    inner = config.get("mamba_d_ssm")
-    if inner is None:
+    if config.get("mamba_d_ssm") is None:
         inner = config.integer("mamba_expand") * config.integer("hidden_size")
-    shapes = _mamba2_named(config, ranks, int(inner))
+    else:
+        inner = config.integer("mamba_d_ssm")
+    shapes = _mamba2_named(config, ranks, inner)
     state = _mamba2_state(shapes)
     attention = _model(config, ranks, [_ATTENTION] * config.layers, state)
     states = _model(config, ranks, [_STATE] * config.layers, state)
@@ -112,7 +113,7 @@ def gated_delta(config: ModelConfig, ranks: int) -> Model:
         (config.integer("linear_conv_kernel_dim") - 1, divided(width, ranks)),
         (divided(value_heads, ranks), value_size, key_size),
     )
-    own = config.get("mamba_ssm_dtype") or ""
+    own = str(config.get("mamba_ssm_dtype") or "")
     state = State(0, "gated_delta", "GDN_ATTN", shapes, _dtypes(own))
     return _model(config, ranks, kinds, state)
 
@@ -126,8 +127,10 @@ def kimi_linear(config: ModelConfig, ranks: int) -> Model:
         full = {int(number) - 1 for number in linear["full_attn_layers"]}
         heads, size = int(linear["num_heads"]), int(linear["head_dim"])
         kernel = int(linear["short_conv_kernel_size"])
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise UnknownError("`linear_attn_config` lacks something") from error
+    if min(heads, size, kernel) <= 0:
+        raise UnknownError("`linear_attn_config` has no sizes")
     if config.heads % ranks:
         raise UnknownError(f"{config.heads} heads on {ranks} ranks")
     shapes = (
@@ -159,9 +162,9 @@ def _kinds(config: ModelConfig) -> list[bool | None]:
     types = config.listed("layer_types") or config.listed("layers_block_type")
     if types is None or len(types) != config.layers:
         raise UnknownError("config.json does not say `layer_types` of each layer")
-    unknown = set(types) - _STATE_TYPES - _ATTENTION_TYPES
+    unknown = {str(kind) for kind in types} - _STATE_TYPES - _ATTENTION_TYPES
     if unknown:
-        raise UnknownError(f"layers of type {', '.join(sorted(map(str, unknown)))}")
+        raise UnknownError(f"layers of type {', '.join(sorted(unknown))}")
     return [kind in _ATTENTION_TYPES for kind in types]
 
 

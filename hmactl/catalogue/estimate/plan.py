@@ -106,8 +106,8 @@ def _check_tower(config: ModelConfig, ranks: int) -> None:
 def _specs(question: Question, config: ModelConfig, model: Model, release: Release) -> list[Layer]:
     dtype = config.dtype(question.dtype)
     kv_dtype = config.kv_cache_dtype(question.kv_cache_dtype, dtype)
-    if any(isinstance(layer, Latent) for layer in model.layers) and model.sparse:
-        _check_sparse(question, kv_dtype)
+    if model.sparse:
+        kv_dtype = _sparse_dtype(question, config, kv_dtype, release)
     blocks = _blocks(question, model, kv_dtype)
     size = blocks.of(question.block_size)
     states = [layer for layer in model.layers if isinstance(layer, State)]
@@ -136,12 +136,11 @@ def _checkpoints(layer: State, question: Question, release: Release) -> bool:
     return release.checkpoint_alignment(layer.form, backend.generation(question.gpu)) > 0
 
 
-def _check_sparse(question: Question, kv_dtype: str) -> None:
+def _sparse_dtype(question: Question, config: ModelConfig, kv_dtype: str, release: Release) -> str:
     major = backend.generation(question.gpu)
-    if major == 10:
-        raise UnknownError("sparse MLA on Blackwell")
-    if kv_dtype == "uint8" and question.kv_cache_dtype != "auto":
-        raise UnknownError("sparse MLA with an fp8 KV cache")
+    if question.kv_cache_dtype != "auto":
+        raise UnknownError("sparse MLA with a KV cache data type of the operator's")
+    return "uint8" if major in release.fp8_by_itself.get(config.architecture, ()) else kv_dtype
 
 
 def _blocks(question: Question, model: Model, kv_dtype: str) -> backend.Blocks:
@@ -317,11 +316,14 @@ def _batched_tokens(gpu: Gpu | None, config: ModelConfig) -> int:
 
 def _kinds(layers: Sequence[Layer], stage: tuple[int, int]) -> tuple[dict[str, Any], ...]:
     """Layers of one stage with equal specs, counted."""
-    counts: dict[Spec, int] = {}
+    alike: dict[Spec, list[int]] = {}
     for layer in layers:
         if stage[0] <= layer.index < stage[1]:
-            counts[layer.spec] = counts.get(layer.spec, 0) + 1
-    return tuple(spec.described() | {"count": count} for spec, count in counts.items())
+            alike.setdefault(layer.spec, []).append(layer.index)
+    return tuple(
+        spec.described() | {"count": len(places), "first_layer": f"layers.{places[0]}"}
+        for spec, places in alike.items()
+    )
 
 
 @dataclass(frozen=True, slots=True)

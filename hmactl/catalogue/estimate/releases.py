@@ -1,7 +1,7 @@
 """What of the plan differs between vLLM's releases, as data."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -21,6 +21,8 @@ class Release:
     the tokens that it prints are those that one group's blocks hold. ``checkpoints``: by form and
     generation of the GPU, of how many tokens a block is a multiple where layers keep one more
     state for prefix caching; 0: they do not, None: that depends on the kernels there are.
+    ``fp8_by_itself``: architectures with an fp8 KV cache unless told otherwise, with the
+    generations on which that is so.
     """
 
     versions: tuple[str, ...]
@@ -32,6 +34,7 @@ class Release:
     reserves_a_block: bool
     tokens_of_a_group: bool
     checkpoints: Mapping[str, Mapping[str, int | None]]
+    fp8_by_itself: Mapping[str, Sequence[int]]
 
     def check(self, model: Model) -> None:
         """Raises UnknownError where the release was not checked for such a model."""
