@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 _COMMAND = re.compile(r"&&|\|\||[;|\n]")
 _INSTALLS = re.compile(r"\b(?:pip3?|uv|poetry|conda|mamba)\b.*\b(?:install|add)\b")
+_CLONES = re.compile(r"\bgit\s+clone\b.*/(vllm|lmcache)(?:\.git)?(?:\s|$)", re.IGNORECASE)
 _UPGRADES = re.compile(r"\s(?:-U|--upgrade|--force-reinstall|--pre)\b")
 _REQUIREMENT = re.compile(r"(vllm|lmcache)(?:\[[^\]]*\])?(.*)", re.IGNORECASE)
 _WHEEL = re.compile(r"(?:.*/)?(vllm|lmcache)-(\d+\.\d+\.\d+[^-+]*)[^/]*\.whl.*", re.IGNORECASE)
@@ -19,6 +20,8 @@ def installed(command: str) -> Iterator[tuple[str, str | None]]:
     already, is left out.
     """
     for one in _COMMAND.split(command):
+        if (clone := _CLONES.search(one)) is not None:
+            yield clone[1].lower(), None
         if _INSTALLS.search(one) is None:
             continue
         upgrades = _UPGRADES.search(one) is not None

@@ -37,7 +37,8 @@ def read_dockerfile(source: str, text: str, given: Given) -> tuple[Process, ...]
     read = files_of(stage.mounts, texts, stage.working, given.read_file)
     files = (*stage.files, *read)
     unknown: tuple[Unknown, ...] = ()
-    if stage.entrypoint is None and stage.command is None:
+    started = find_command(argv)
+    if started is not None and not started.arguments:
         what = "(the arguments of docker run)"
         unknown = (Unknown(Area.VLLM, None, what, stage.image.origin),)
     return (

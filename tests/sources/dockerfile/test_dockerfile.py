@@ -124,6 +124,10 @@ INSTALLS: dict[str, list[tuple[str, str | None]]] = {
     "pip install --upgrade vllm-flash-attn": [],
     "pip install https://x/vllm-0.12.0+cu129-cp38-abi3-manylinux1_x86_64.whl": [("vllm", "0.12.0")],
     "pip install git+https://github.com/LMCache/LMCache.git@dev": [("lmcache", None)],
+    "git clone https://github.com/vllm-project/vllm.git && cd vllm && pip install -e .": [
+        ("vllm", None)
+    ],
+    "git clone https://github.com/x/vllm-tools": [],
     "echo vllm==0.12.0": [],
 }
 
