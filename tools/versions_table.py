@@ -24,11 +24,28 @@ which also keeps all figures in `versions.jsonl`. The CPU builds of vLLM were as
 - **groups** with Mamba layers of 262,144 tokens keep one state per request; of the attention's
   block size, one per block, which is what prefix caching needs.
 - **attention** and **weights** hang on which kernels a build has, and a CPU build lacks some of a
-  CUDA build's. The two weights of gpt-oss are probably two choices of MXFP4 kernel, which pad
-  experts in their own way; neither was compared with a real start.
+  CUDA build's. The two weights of gpt-oss are two choices of MXFP4 kernel: Triton's, which takes
+  the experts as they are and lays them out after loading, and Marlin's, which pads them. Users'
+  servers logged 13.70 to 13.72 GiB with Marlin (RTX 3090, RTX 5090, A100), and a public table has
+  13.47 GiB for an H100; how much a layout adds after loading is not counted here.
 - `llama-4-like` and `jamba-like` are small models of that shape (`tools/versions_models.json`).
 
 Releases asked: {asked}.
+"""
+
+_BESIDES = """# Drafts, replicas and the plain CPU platform on older releases
+
+Tried on 0.12.0, 0.17.1, 0.22.1 and 0.27.1 (`tests/engine/test_older_releases.py`):
+
+- EAGLE, EAGLE-3 and MTP drafts add their layers to the plan on all of them, n-gram adds none. A
+  draft model is refused by 0.12.0 in its own words, and planned from 0.17.1 on.
+- With data parallelism the plan is that of one replica, with and without tensor or expert
+  parallelism beside it.
+- 0.12.0 accepts a plan for less than one request of `max-model-len` where HMA is off, because it
+  holds the layers against the memory before it makes them one kind. MEM002 says so.
+- On the plain CPU platform (`target.gpu: cpu`) the operators of the installed build are vLLM's own
+  or none: a build made for another PyTorch does not load them, and then neither a server nor a dry
+  boot gets beyond a model that needs one. What vLLM says of it is a fault of that installation.
 """
 
 
@@ -56,6 +73,7 @@ def markdown(rows: list[Row], *, memory: str = "40 GiB", torch: str = "2.13.0") 
         connected = [row for row in rows if row["connector"] == connector]
         parts.append(f"## {connector}")
         parts.append(_table(_CONNECTOR, _by_version(connected), versions))
+    parts.append(_BESIDES)
     return "\n\n".join(part.strip() for part in parts) + "\n"
 
 

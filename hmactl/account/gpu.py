@@ -95,7 +95,9 @@ def _plan(hma: str, plan: Plan, facts: Facts) -> Section:
     exact_blocks = overridden or not estimate
     lines = list(_groups(plan.groups))
     if plan.bytes_per_request is not None and config is not None:
-        how = f"one request of {config.max_model_len:,} tokens, in whole blocks of every group"
+        # `--max-model-len auto` settles on less than the configuration says.
+        length = plan.max_model_len or config.max_model_len
+        how = f"one request of {length:,} tokens, in whole blocks of every group"
         lines.append(Line("one request", plan.bytes_per_request, Unit.BYTES, how))
     if plan.num_blocks is not None:
         how = "as `num-gpu-blocks-override` says" if overridden else "KV cache / bytes of a block"
