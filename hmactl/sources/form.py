@@ -5,6 +5,7 @@ import re
 from hmactl.deployment.form import Form
 from hmactl.sources.compose.recognise import looks_like_compose
 from hmactl.sources.dockerfile.recognise import looks_like_dockerfile
+from hmactl.sources.helm.recognise import looks_like_helm
 from hmactl.sources.kubernetes.recognise import looks_like_kubernetes
 from hmactl.sources.lmcache_alone import looks_like_lmcache
 from hmactl.sources.node import Node
@@ -50,6 +51,8 @@ def _form_of_mapping(root: Node) -> Form | None:
         return None
     if looks_like_kubernetes(root):
         return Form.KUBERNETES
+    if looks_like_helm(root):
+        return Form.HELM
     if looks_like_compose(root):
         return Form.COMPOSE
     if "model" in value and (len(value) == 1 or _OF_A_PROFILE.intersection(value)):

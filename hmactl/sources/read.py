@@ -21,6 +21,7 @@ Reader = Callable[[str, str, Given], tuple[Process, ...]]
 _READERS: dict[Form, str] = {
     Form.COMPOSE: "hmactl.sources.compose.reader:read_compose",
     Form.DOCKERFILE: "hmactl.sources.dockerfile.reader:read_dockerfile",
+    Form.HELM: "hmactl.sources.helm.reader:read_helm",
     Form.KUBERNETES: "hmactl.sources.kubernetes.reader:read_kubernetes",
     Form.LMCACHE: "hmactl.sources.lmcache_alone:read_lmcache",
     Form.SHELL: "hmactl.sources.shell.script:read_shell",

@@ -33,15 +33,16 @@ _SHORT_OPTIONS_WITH_C = re.compile(r"-\w*c")
 _DISK = "LMCACHE_LOCAL_DISK"
 
 
-def process_of(source: str, objects: Objects, pod: Pod, container: Node, given: Given) -> Process:
+def process_of(pod: Pod, container: Node, objects: Objects, given: Given, form: Form) -> Process:
     """What a container starts, with its variables, files and limits."""
-    environment = Environment(source, objects, pod.owner, container, given)
+    source = objects.source
+    environment = Environment(objects, pod.owner, container, given)
     environment.run()
     image = _word(environment, container, "image")
     command, arguments = _command(environment, container)
     argv, findings = container_start(image, command or None, arguments)
     mounts = mounts_of(pod, container)
-    content = mounted(source, objects, pod.owner.namespace, mounts)
+    content = mounted(objects, pod.owner.namespace, mounts)
     variables = environment.variables
     findings = (*environment.findings, *findings, *_missing_file(variables, content))
     vllm, lmcache = versions(image.text) if image is not None and image.known else (None, None)
@@ -49,7 +50,7 @@ def process_of(source: str, objects: Objects, pod: Pod, container: Node, given: 
     disk = _disk(variables, content.files)
     return Process(
         source=source,
-        form=Form.KUBERNETES,
+        form=form,
         name=pod.owner.name,
         argv=argv,
         environment=tuple(variables.values()),

@@ -25,13 +25,17 @@ _NAME = re.compile(r"[-._a-zA-Z][-._a-zA-Z0-9]*")
 _OF_A_SERVICE = re.compile(r"KUBERNETES_.*|.*_SERVICE_(HOST|PORT)(_\w+)?|.*_PORT(_\d+_\w+)?")
 # Kinds whose controllers add no variables that a manifest could refer to.
 _PLAIN = frozenset({"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Pod", "CronJob"})
+# What a controller adds to the containers of its objects.
+_ADDED = {
+    "Job": ("JOB_COMPLETION_INDEX",),
+    "LeaderWorkerSet": ("LWS_LEADER_ADDRESS", "LWS_GROUP_SIZE", "LWS_WORKER_INDEX"),
+}
 
 
 @dataclass(slots=True)
 class Environment:
     """Reads one container's variables; ``run`` first, then ``text`` for words of its command."""
 
-    source: str
     objects: Objects
     owner: Object
     container: Node
@@ -43,6 +47,10 @@ class Environment:
 
     def run(self) -> None:
         """Read ``envFrom`` and ``env``."""
+        origin = self.origin(self.container)
+        for name in _ADDED.get(self.owner.kind, ()):
+            added = Word(f"(of the {self.owner.kind})", origin, False, (name,))
+            self.variables[name] = Variable(name, self.given.variables.get(name, added), origin)
         for node in items_at(self.container, "envFrom"):
             for variable in self.from_object(node):
                 self.variables[variable.name] = variable
@@ -73,13 +81,12 @@ class Environment:
 
     def complain_of_kind(self, node: Node, where: str) -> None:
         """A number where the API server, which gets the value as it stands here, wants text."""
-        text = isinstance(node.value, str | None) or not node.sound
-        if not text and text_at(self.owner.root, "apiVersion"):
+        if not isinstance(node.value, str | None) and node.sound:
             self.findings.append(complaints.not_text(node.written, self.origin(node), where))
 
     def word(self, node: Node, *, script: bool = False) -> Word:
         """A scalar with ``$(NAME)`` replaced. In a ``script`` the rest is left to the shell."""
-        raw = yaml_word(self.source, node)
+        raw = yaml_word(self.objects.source, node)
 
         def resolve(name: str, written: Piece) -> Value:
             return self.resolve(name, written, script=script)
@@ -149,7 +156,7 @@ class Environment:
             return unknown
         value = found.root.at(("data", key))
         if value is not None:
-            return unknown if value.children else yaml_word(self.source, value)
+            return unknown if value.children else yaml_word(self.objects.source, value)
         optional = ref.at(("optional",))
         if optional is not None and optional.value is True:
             return None
@@ -174,8 +181,8 @@ class Environment:
                 continue
             for data in (found.root.at((each,)) for each in parts):
                 for inner, value in data.children.items() if data is not None else ():
-                    word = yaml_word(self.source, value)
-                    origin = Origin(self.source, *data.keys[inner]) if data else word.origin
+                    word = yaml_word(self.objects.source, value)
+                    origin = Origin(self.objects.source, *data.keys[inner]) if data else word.origin
                     variable = f"{prefix}{inner}"
                     if kind == "Secret":
                         # Its text is nobody's business, not even this program's.
@@ -184,4 +191,4 @@ class Environment:
 
     def origin(self, node: Node) -> Origin:
         """Where a node stands."""
-        return Origin(self.source, *node.position)
+        return Origin(self.objects.source, *node.position)

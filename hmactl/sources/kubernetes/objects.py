@@ -3,17 +3,15 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from hmactl.finding import Finding
 from hmactl.sources.node import Node
 from hmactl.sources.yaml_nodes import YamlDocument
 
 
 @dataclass(frozen=True, slots=True)
 class Object:
-    """A Kubernetes object; ``findings`` are about its YAML."""
+    """A Kubernetes object."""
 
     root: Node
-    findings: tuple[Finding, ...] = ()
 
     @property
     def kind(self) -> str:
@@ -54,16 +52,16 @@ def objects_of(documents: Iterable[YamlDocument]) -> Iterator[Object]:
             continue
         inner = [item for item in items_at(root, "items") if isinstance(item.value, dict)]
         if (text_at(root, "kind") or "").endswith("List") and inner:
-            yield Object(inner[0], document.findings)
-            yield from map(Object, inner[1:])
+            yield from map(Object, inner)
         else:
-            yield Object(root, document.findings)
+            yield Object(root)
 
 
 @dataclass(frozen=True, slots=True)
 class Objects:
-    """All objects of one input."""
+    """All objects of one input; ``source`` is its name."""
 
+    source: str
     all: tuple[Object, ...]
 
     def find(self, kind: str, name: str, namespace: str | None) -> Object | None:

@@ -1,6 +1,6 @@
 """A stream of Kubernetes manifests in, the containers that they start out."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from hmactl.deployment.form import Form
@@ -19,15 +19,35 @@ from hmactl.sources.yaml_nodes import read_documents
 def read_kubernetes(source: str, text: str, given: Given) -> tuple[Process, ...]:
     """The containers of every pod in a stream of manifests, of whatever kind its object is."""
     documents = read_documents(source, text, of_others=True)
-    objects = Objects(tuple(objects_of(documents)))
-    found = [
-        _Found(pod, container, process_of(source, objects, pod, container, given))
-        for each in objects.all
-        for pod in pods_of(each)
-        for container in containers_of(pod)
-    ]
+    objects = Objects(source, tuple(objects_of(documents)))
     findings = tuple(f for document in documents for f in document.findings)
-    return tuple(_carrying(findings, _named(found)))
+    return carrying(findings, processes_of(objects, given, Form.KUBERNETES))
+
+
+def processes_of(objects: Objects, given: Given, form: Form) -> list[Process]:
+    """The containers of every pod of the objects; servers under names that tell them apart."""
+    return _named(
+        [
+            _Found(pod, container, process_of(pod, container, objects, given, form))
+            for each in objects.all
+            for pod in pods_of(each)
+            for container in containers_of(pod)
+        ]
+    )
+
+
+def carrying(findings: tuple[Finding, ...], processes: list[Process]) -> tuple[Process, ...]:
+    """The processes, the first server among them with what is wrong with the input as a whole."""
+    if not findings:
+        return tuple(processes)
+    if not processes:
+        origin = findings[0].origin
+        return (Process(origin.source, Form.KUBERNETES, "", (), findings=findings),)
+    at = next((i for i, each in enumerate(processes) if _serves(each)), 0)
+    first = processes[at]
+    processes = [*processes]
+    processes[at] = replace(first, findings=(*findings, *first.findings))
+    return tuple(processes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,19 +82,6 @@ def _named(found: list[_Found]) -> list[Process]:
         name = next((n for n in names if taken.count(n) == 1), names[-1])
         processes.append(replace(each.process, name=name))
     return processes
-
-
-def _carrying(findings: tuple[Finding, ...], processes: list[Process]) -> Iterable[Process]:
-    """The processes, the first server among them with what is wrong with the YAML."""
-    if not findings:
-        return processes
-    if not processes:
-        origin = findings[0].origin
-        return [Process(origin.source, Form.KUBERNETES, "", (), findings=findings)]
-    at = next((i for i, each in enumerate(processes) if _serves(each)), 0)
-    first = processes[at]
-    carrying = replace(first, findings=(*findings, *first.findings))
-    return [*processes[:at], carrying, *processes[at + 1 :]]
 
 
 def _serves(process: Process) -> bool:

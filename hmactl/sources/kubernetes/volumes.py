@@ -48,21 +48,21 @@ def mounts_of(pod: Pod, container: Node) -> list[Mount]:
     return found
 
 
-def mounted(source: str, objects: Objects, namespace: str | None, mounts: list[Mount]) -> Mounted:
+def mounted(objects: Objects, namespace: str | None, mounts: list[Mount]) -> Mounted:
     """The files of the ConfigMaps of the same input, at the paths where the container has them."""
     files: dict[str, TextFile] = {}
     complete = []
     for mount in mounts:
         if mount.volume is None:
             continue
-        volume = _Volume(source, objects, namespace)
+        volume = _Volume(objects, namespace)
         content = {posixpath.normpath(path): node for path, node in volume.files(mount.volume)}
         if mount.sub_path is None and volume.understood and content:
             complete.append(mount.path)
         for path, node in content.items():
             where = _where(mount, path)
             if where is not None:
-                word = yaml_word(source, node)
+                word = yaml_word(objects.source, node)
                 places = word.places or places_of_point(word.origin)
                 files[where] = TextFile(where, word.text, places)
     return Mounted(tuple(files.values()), tuple(complete))
@@ -80,7 +80,6 @@ def _where(mount: Mount, path: str) -> str | None:
 
 @dataclass(slots=True)
 class _Volume:
-    source: str
     objects: Objects
     namespace: str | None
     understood: bool = True

@@ -1,0 +1,1 @@
+"""Values of charts that start vLLM: what the chart makes of them."""
