@@ -32,7 +32,10 @@ ALLOWED = {
         *("finding", "rules", "sources", "verdict"),
     },
     "lint_files": {"checked", "deployment", "finding", "lint", "sources"},
-    "report": {"account", "checked", "deployment", "engine", "facts", "finding", "verdict"},
+    "report": {
+        *("account", "checked", "deployment", "engine", "facts"),
+        *("finding", "rules", "verdict"),
+    },
     "launch": {"deployment", "engine", "report"},
 }
 

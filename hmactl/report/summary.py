@@ -1,8 +1,9 @@
 """One paragraph on a deployment that is about to be launched, and its findings."""
 
 from hmactl.deployment.size import format_gib
+from hmactl.report.finding_text import Style, plain
 from hmactl.report.model import DeploymentReport, Report
-from hmactl.report.text import Style, plain, render_findings
+from hmactl.report.text import render_findings
 from hmactl.verdict.verdict import HMA_OFF
 
 

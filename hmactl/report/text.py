@@ -1,14 +1,16 @@
 """The report for a person at a terminal."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
+from hmactl.deployment.setting import Origin
 from hmactl.deployment.size import format_gib
 from hmactl.engine.answer import Group, LayerKind
 from hmactl.engine.model_config import ModelOrigin
 from hmactl.facts.memory import MemoryOrigin
-from hmactl.finding import Severity
+from hmactl.finding import Finding, Severity
+from hmactl.report.finding_text import Style, finding_lines, plain
 from hmactl.report.lmcache import lmcache_lines
 from hmactl.report.memory_text import render_memory, render_to_verify
 from hmactl.report.model import (
@@ -19,11 +21,7 @@ from hmactl.report.model import (
     PlanSide,
     Report,
 )
-from hmactl.report.redact import redact
 from hmactl.verdict.verdict import Decision
-
-Style = Callable[[str, str], str]
-"""Text and a style name to text: "error", "warning", "info", "good", "bold", "dim"."""
 
 _LABEL_WIDTH = 11
 _DECISIONS = {
@@ -33,12 +31,6 @@ _DECISIONS = {
     Decision.IRRELEVANT: ("HMA changes nothing", "good"),
     Decision.UNKNOWN: ("something is missing to know", "warning"),
 }
-_MAX_SNIPPET = 160
-
-
-def plain(text: str, _style: str) -> str:
-    """No styles."""
-    return text
 
 
 def render_text(
@@ -62,16 +54,12 @@ def render_text(
 
 def render_findings(findings: Iterable[FindingReport], style: Style = plain) -> Iterator[str]:
     """Compiler-style findings: place, severity, id and message; source line; consequence; fix."""
-    for finding in findings:
-        place = finding.path
-        if finding.line is not None:
-            place = f"{place}:{finding.line}:{finding.column or 1}"
-        label = style(f"{finding.severity}[{finding.id}]", str(finding.severity))
-        yield f"{style(place, 'bold')}: {label} {finding.message}"
-        yield from _snippet(finding, style)
-        yield f"    {finding.consequence}"
-        if finding.fix:
-            yield f"    {style('fix:', 'bold')} {finding.fix}"
+    for one in findings:
+        origin = Origin(one.path, one.line, one.column)
+        finding = Finding(
+            one.id, Severity(one.severity), one.message, one.consequence, one.fix, origin
+        )
+        yield from finding_lines(finding, _source_line(one), style)
 
 
 def _deployment(
@@ -246,20 +234,14 @@ def _table(head: list[str], rows: list[list[str]]) -> Iterator[str]:
         yield f"  {'  '.join(cells)}".rstrip()
 
 
-def _snippet(finding: FindingReport, style: Style) -> Iterator[str]:
+def _source_line(finding: FindingReport) -> str | None:
     if finding.line is None:
-        return
+        return None
     try:
         with Path(finding.path).open(encoding="utf-8", errors="replace") as file:
-            line = next((text for n, text in enumerate(file, 1) if n == finding.line), None)
-    except OSError:
-        return
-    if line is None or len(line) > _MAX_SNIPPET:
-        return
-    gutter = f"{finding.line:>5} | "
-    yield style(f"{gutter}{redact(line.rstrip())}", "dim")
-    caret = " " * ((finding.column or 1) - 1)
-    yield style(f"{' ' * (len(gutter) - 2)}| {caret}^", str(Severity(finding.severity)))
+            return next((text for n, text in enumerate(file, 1) if n == finding.line), None)
+    except (OSError, ValueError):
+        return None
 
 
 def _summary(report: Report) -> str:
