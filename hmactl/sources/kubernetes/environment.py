@@ -49,7 +49,7 @@ class Environment:
         """Read ``envFrom`` and ``env``."""
         origin = self.origin(self.container)
         for name in _ADDED.get(self.owner.kind, ()):
-            added = Word(f"(of the {self.owner.kind})", origin, False, (name,))
+            added = Word(f"(of the {self.owner.kind})", origin, known=False)
             self.variables[name] = Variable(name, self.given.variables.get(name, added), origin)
         for node in items_at(self.container, "envFrom"):
             for variable in self.from_object(node):
@@ -71,7 +71,7 @@ class Environment:
             self.complain_of_kind(value, name)
             word = self.word(value)
         elif source is not None and source.children:
-            word = self.from_source(name, source)
+            word = self.from_source(source)
         else:
             word = Word("", self.origin(value or node))
         if word is not None:
@@ -133,25 +133,28 @@ class Environment:
         needs = (name,) if name.isidentifier() else ()
         return (replace(written, places=pointed(written.places), known=False, needs=needs),)
 
-    def from_source(self, name: str, source: Node) -> Word | None:
-        """``valueFrom``; None where the variable is left out."""
+    def from_source(self, source: Node) -> Word | None:
+        """``valueFrom``; None where the variable is left out.
+
+        A value that is not known needs no variable of where hmactl runs: there is one in any case.
+        """
         for kind, ref in source.children.items():
             origin = self.origin(ref)
             if kind == "configMapKeyRef":
-                return self.from_config_map(name, ref)
+                return self.from_config_map(ref)
             if kind == "secretKeyRef":
                 what = f"{text_at(ref, 'name')}/{text_at(ref, 'key')}"
             elif kind == "resourceFieldRef":
                 what = text_at(ref, "resource") or ""
             else:
                 what = text_at(ref, "fieldPath") or text_at(ref, "key") or ""
-            return Word(f"{kind} {what}", origin, False, (name,))
-        return Word("valueFrom", self.origin(source), False, (name,))
+            return Word(f"{kind} {what}".strip(), origin, known=False)
+        return Word("valueFrom", self.origin(source), known=False)
 
-    def from_config_map(self, name: str, ref: Node) -> Word | None:
+    def from_config_map(self, ref: Node) -> Word | None:
         map_name, key = text_at(ref, "name") or "", text_at(ref, "key") or ""
         found = self.objects.find("ConfigMap", map_name, self.owner.namespace)
-        unknown = Word(f"configMapKeyRef {map_name}/{key}", self.origin(ref), False, (name,))
+        unknown = Word(f"configMapKeyRef {map_name}/{key}", self.origin(ref), known=False)
         if found is None:
             return unknown
         value = found.root.at(("data", key))
@@ -186,7 +189,7 @@ class Environment:
                     variable = f"{prefix}{inner}"
                     if kind == "Secret":
                         # Its text is nobody's business, not even this program's.
-                        word = Word(f"{key} {name}/{inner}", origin, False, (variable,))
+                        word = Word(f"{key} {name}/{inner}", origin, known=False)
                     yield Variable(variable, word, origin)
 
     def origin(self, node: Node) -> Origin:
