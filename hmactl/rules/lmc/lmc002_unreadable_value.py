@@ -32,7 +32,7 @@ def check(case: Case) -> Iterator[Finding]:
     for place in places(case.facts):
         setting, value = place.setting, settings.values.get(place.key)
         # In its file, LMCache leaves None where there was something else.
-        emptied = value is None and setting.value not in (None, "")
+        emptied = settings.values.get(place.key, "") is None and setting.value not in (None, "")
         if place.readable and not (emptied and place == places_of(case.facts, place.key)[-1]):
             continue
         lost = value is None
