@@ -12,6 +12,8 @@ from hmactl.rules.cli import (
     cli005_shortened,
     cli006_surplus,
     cli007_stray_line,
+    cli008_one_word,
+    cli009_quotes_kept,
 )
 from hmactl.rules.eng import eng002_no_model_config, eng003_unknown_gpu
 from hmactl.rules.env import env003_not_exported
@@ -62,6 +64,8 @@ _FOUND_ELSEWHERE: tuple[ModuleType, ...] = (
     cli005_shortened,
     cli006_surplus,
     cli007_stray_line,
+    cli008_one_word,
+    cli009_quotes_kept,
     eng002_no_model_config,
     eng003_unknown_gpu,
     env003_not_exported,

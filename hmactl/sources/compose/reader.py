@@ -17,7 +17,6 @@ from hmactl.sources.compose.split import split_command
 from hmactl.sources.container.env_files import docker_env_file, dotenv
 from hmactl.sources.container.gpus import number
 from hmactl.sources.container.mounts import Mount
-from hmactl.sources.container.part import part
 from hmactl.sources.container.scripts import files_of, with_script
 from hmactl.sources.container.sizes import DEFAULT_SHM, container_size, lock_limit
 from hmactl.sources.container.start import container_start
@@ -26,6 +25,7 @@ from hmactl.sources.dockerfile.stage import Stage
 from hmactl.sources.given import Given
 from hmactl.sources.image import versions
 from hmactl.sources.node import Node
+from hmactl.sources.process.part import part
 from hmactl.sources.process.process import Process
 from hmactl.sources.process.word import Variable, Word
 from hmactl.sources.shell.value import Value, from_word, to_word

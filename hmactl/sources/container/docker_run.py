@@ -9,12 +9,12 @@ from hmactl.deployment.setting import Area, Origin, Unknown
 from hmactl.sources.container.env_files import docker_env_file
 from hmactl.sources.container.gpus import devices, gpus_option
 from hmactl.sources.container.mounts import Mount, mounted_files
-from hmactl.sources.container.part import part
 from hmactl.sources.container.run_options import SHORT, SWITCHES, VALUED
 from hmactl.sources.container.sizes import DEFAULT_SHM, container_size, lock_limit
 from hmactl.sources.container.start import container_start
 from hmactl.sources.given import ReadFile
 from hmactl.sources.image import versions
+from hmactl.sources.process.part import part
 from hmactl.sources.process.process import Process
 from hmactl.sources.process.word import Variable, Word
 

@@ -14,9 +14,11 @@ from typing import Any
 from hmactl.catalogue.flags import Flag, Flags
 from hmactl.deployment.setting import Area, Json, Origin, Setting, Unknown
 from hmactl.finding import Finding, Severity
+from hmactl.sources.process.part import part
 from hmactl.sources.process.word import Word
 from hmactl.sources.wording import shortened
 
+_SHORTEST_QUOTED = 3
 _OPTIMIZATION = "optimization-level"
 _NUMBER = re.compile(r"-?\.?\d")
 _SUFFIXED = re.compile(r"(\d+(?:\.\d+)?)([kmgtKMGT])")
@@ -79,7 +81,32 @@ class _Reading:
                 self.positional += self.words[self.at :]
                 return
             else:
-                self.take_option(word)
+                self.take_option(self.parted(word))
+
+    def parted(self, word: Word) -> Word:
+        """The option of a word that has the value in it, too; the value is the next word then."""
+        head = word.text.split(maxsplit=1)[0]
+        if head == word.text or "=" in head or self.flags.find(head.replace("_", "-")) is None:
+            return word
+        start = len(word.text) - len(word.text[len(head) :].lstrip())
+        self.words.insert(self.at, self.unquoted(part(word, start)))
+        self.findings.append(
+            Finding(
+                "CLI008",
+                Severity.ERROR,
+                f"`{shortened(word.text)}` is one word, the blank included",
+                "the parser takes the whole of it for an argument without an option, or refuses it",
+                f"write it as two words (in a list, as two items), or `{head}=...`",
+                word.origin,
+            )
+        )
+        return replace(part(word, 0, len(head)), known=True, several=False)
+
+    def unquoted(self, value: Word) -> Word:
+        """The value without quotes around it."""
+        text = value.text
+        quoted = len(text) >= _SHORTEST_QUOTED and text[0] == text[-1] and text[0] in "'\""
+        return part(value, 1, len(text) - 1) if quoted else value
 
     def take_positional(self, word: Word) -> None:
         if word.several and self.positional:
@@ -88,8 +115,8 @@ class _Reading:
             self.positional.append(word)
 
     def take_option(self, word: Word) -> None:
-        written, equals, text = word.text.partition("=")
-        inline = replace(word, text=text) if equals else None
+        written, equals, _ = word.text.partition("=")
+        inline = part(word, len(written) + 1) if equals else None
         if written.startswith("-O") and not written.startswith("--"):
             self.take_level(word, written, inline)
             return
@@ -131,10 +158,27 @@ class _Reading:
             needs = tuple(dict.fromkeys(need for value in values for need in value.needs))
             text = " ".join(value.text for value in values)
             self.note_unknown(option.name, Word(text, word.origin, False, needs), word.origin)
-        elif takes == "several":
-            self.set(option.name, [typed(value.text) for value in values], word)
         else:
-            self.set(option.name, typed(values[0].text), word)
+            texts = [typed(self.without_quotes(option, value).text) for value in values]
+            self.set(option.name, texts if takes == "several" else texts[0], word)
+
+    def without_quotes(self, option: Flag, value: Word) -> Word:
+        """The value as it is meant, where quotes are part of it."""
+        bare = self.unquoted(value)
+        if bare is not value:
+            self.findings.append(
+                Finding(
+                    "CLI009",
+                    Severity.ERROR,
+                    f"the quotes in `{shortened(value.text)}` are part of the value of "
+                    f"`--{option.name}`",
+                    "the program gets them: JSON and numbers in quotes are refused, and a name or "
+                    "a path in quotes is another one",
+                    "remove the quotes inside of the word",
+                    value.origin,
+                )
+            )
+        return bare
 
     def take_level(self, word: Word, written: str, inline: Word | None) -> None:
         """``-O3``, ``-O=3``, ``-O 3`` and ``-O.key value``."""

@@ -10,9 +10,9 @@ from hmactl.deployment.form import Form
 from hmactl.deployment.setting import Area, Unknown
 from hmactl.finding import Finding
 from hmactl.sources.container.docker_run import docker_run
-from hmactl.sources.container.part import part
 from hmactl.sources.container.sizes import container_size, lock_limit
 from hmactl.sources.given import Given
+from hmactl.sources.process.part import part
 from hmactl.sources.process.process import Process
 from hmactl.sources.process.program import find_command
 from hmactl.sources.process.word import Variable, Word
