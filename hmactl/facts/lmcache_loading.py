@@ -95,12 +95,22 @@ def unreadable_variables(release: LMCacheConfig, environment: Mapping[str, str])
         variable = PREFIX + name.upper()
         if variable in environment:
             key = release.keys[release.aliases.get(name, name)]
-            try:
-                convert(key.converter, _text(release, environment[variable]))
-            except ValueError:
-                found.append(variable)
-            except Exception:  # noqa: BLE001, S110 - anything else ends the loader
-                pass
+            # Anything else than a ValueError ends the loader.
+            with contextlib.suppress(Exception):
+                try:
+                    convert(key.converter, _text(release, environment[variable]))
+                except ValueError:
+                    found.append(variable)
+    return found
+
+
+def written_keys(release: LMCacheConfig, environment: Mapping[str, str]) -> set[str]:
+    """Keys that a variable sets to what LMCache can read."""
+    found = set()
+    for key, text in _variables(release, environment).items():
+        with contextlib.suppress(Exception):
+            convert(release.keys[key].converter, _text(release, text))
+            found.add(key)
     return found
 
 

@@ -4,6 +4,7 @@ What the version, or a setting that cannot be read, leaves open is not in the an
 is the same in every release that it may be is known, any other is not.
 """
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -25,6 +26,7 @@ from hmactl.facts.lmcache_loading import (
     defaults,
     load,
     unreadable_variables,
+    written_keys,
 )
 
 _KEY = "lmcache."
@@ -89,9 +91,9 @@ def lmcache_settings(
 def _settings(written: Written, release: LMCacheConfig, vllm: str | None) -> LMCacheSettings:
     known, source = list(release.keys), release.names | names_in_vllm(vllm)
     loaded = _load(written, release)
+    ended = loaded.refusal is not None and not loaded.values
     unreadable = unreadable_variables(release, written.environment)
     unknown = _unread_names(written.names, release, source)
-    readable = loaded is not None and bool(loaded.values)
     for one in () if written.connector is None else written.connector.walk():
         keys = {n.removeprefix(_KEY): v for n, v in one.extra_config.items() if n.startswith(_KEY)}
         if one.name in IN_PROCESS:
@@ -100,7 +102,7 @@ def _settings(written: Written, release: LMCacheConfig, vllm: str | None) -> LMC
                 if key not in release.keys:
                     if key.startswith("mp.") or name not in source:
                         unknown[name] = [_KEY + near for near in similar(key, known)]
-                elif loaded is not None and readable and not apply(release, loaded, key, value):
+                elif not ended and not apply(release, loaded, key, value):
                     unreadable.append(name)
         elif one.name == SERVED:
             unknown |= unread_mp_keys(
@@ -111,8 +113,8 @@ def _settings(written: Written, release: LMCacheConfig, vllm: str | None) -> LMC
             }
     in_file = [] if written.file is None else [s.name for s in written.file.settings]
     return LMCacheSettings(
-        values={} if loaded is None else loaded.values,
-        defaults=defaults(release),
+        values=_plain(loaded.values),
+        defaults=_plain(defaults(release)),
         old_names={old: release.aliases[old] for old in release.taken},
         unknown={name: tuple(near) for name, near in unknown.items()},
         unknown_in_file={
@@ -122,25 +124,29 @@ def _settings(written: Written, release: LMCacheConfig, vllm: str | None) -> LMC
             ).items()
         },
         unreadable=tuple(unreadable),
-        refusal=None if loaded is None else loaded.refusal,
+        refusal=loaded.refusal,
     )
 
 
-def _load(written: Written, release: LMCacheConfig) -> Loaded | None:
-    """None where the file is not known, and so nothing of what it may say."""
-    unknown = set(written.unknown)
-    if written.others_unknown:
-        unknown |= {k for k in release.keys if PREFIX + k.upper() not in written.environment}
-    if written.file_unknown:
-        return None
-    file = None
-    if _FILE in written.environment:
+def _load(written: Written, release: LMCacheConfig) -> Loaded:
+    environment = written.environment
+    file, unknown = None, set(written.unknown)
+    file_unknown = written.file_unknown
+    if _FILE in environment:
         file = None if written.file is None else _content(written.file)
-        if file is None:
-            return None
-        numbers = [key for key, value in file.items() if _is_other_number(value)]
-        unknown |= {release.aliases.get(key, key) for key in numbers}
-    return load(release, written.environment, file, unknown)
+        file_unknown = file_unknown or file is None
+    for key, value in (file or {}).items():
+        if _is_other_number(value):
+            unknown.add(release.aliases.get(key, key))
+    if file_unknown:
+        # What a file says is not known, but variables come after it, where they are read at all.
+        known = written_keys(release, environment) if release.loading.over_file else set()
+        loaded = load(release, environment, None, unknown | (release.keys.keys() - known))
+        loaded.refusal = None
+        return loaded
+    if written.others_unknown:
+        unknown |= release.keys.keys() - written_keys(release, environment)
+    return load(release, environment, file, unknown)
 
 
 def _content(file: LMCacheFile) -> dict[str, Any] | None:
@@ -170,6 +176,15 @@ def _unread_names(
     for name in {PREFIX + old.upper() for old in renamed} & unknown.keys():
         unknown[name] = [PREFIX + renamed[name.removeprefix(PREFIX).lower()].upper()]
     return unknown
+
+
+def _plain(value: Any) -> Any:
+    """With infinity as the word that it is in JSON."""
+    if isinstance(value, dict):
+        return {key: _plain(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    return str(value) if isinstance(value, float) and math.isinf(value) else value
 
 
 def _server_options(written: Written, version: str | None) -> tuple[str, ...]:

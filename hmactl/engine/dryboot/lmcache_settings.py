@@ -141,8 +141,8 @@ def _load(loader: Any) -> tuple[Any, str | None]:
         return None, None if file else _words(error)
     except Exception as error:  # noqa: BLE001 - whatever LMCache raises is its answer
         return None, _words(error)
-    if ".validate()" not in function and file is None:
-        return loaded, None
+    if file is not None or ".validate()" not in function:
+        return loaded, None  # beside a file, it is for the update to check them
     try:
         loaded.validate()
     except Exception as error:  # noqa: BLE001
