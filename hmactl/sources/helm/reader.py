@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from hmactl.deployment.form import Form
-from hmactl.deployment.setting import Area, Origin, Unknown
+from hmactl.deployment.setting import Origin
 from hmactl.finding import Finding
 from hmactl.sources.given import Given
 from hmactl.sources.helm import complaints, model_service, production_stack
@@ -48,19 +48,11 @@ def _of_stack(source: str, values: Node, given: Given) -> list[Process]:
     shared = () if configs is None else (Object(configs),)
     found: list[Process] = []
     for model in production_stack.models_of(values):
-        rendered = Object(production_stack.render(values, model))
+        on_ray = production_stack.is_on_ray(model)
+        unseen = ("what the chart's RayCluster adds", model) if on_ray else None
+        rendered = Object(production_stack.render(values, model), unseen)
         objects = Objects(source, (*shared, rendered))
         for process in processes_of(objects, given, Form.HELM):
             findings = (*process.findings, *complaints.traps(model, source))
-            found.append(
-                replace(process, findings=findings, unknown=_unknown(source, model, process))
-            )
+            found.append(replace(process, findings=findings))
     return found
-
-
-def _unknown(source: str, model: Node, process: Process) -> tuple[Unknown, ...]:
-    if not production_stack.is_on_ray(model):
-        return process.unknown
-    origin = Origin(source, *model.key_position(("raySpec",)))
-    areas = (Area.VLLM, Area.ENV)
-    return (*process.unknown, *(Unknown(area, None, "raySpec", origin) for area in areas))

@@ -7,6 +7,7 @@ from itertools import pairwise
 from hmactl.deployment.deployment import Target
 from hmactl.deployment.files import TextFile
 from hmactl.deployment.form import Form
+from hmactl.deployment.setting import Area, Origin, Unknown
 from hmactl.finding import Finding
 from hmactl.sources.container.start import container_start
 from hmactl.sources.given import Given
@@ -54,20 +55,28 @@ def process_of(pod: Pod, container: Node, objects: Objects, given: Given, form: 
         name=pod.owner.name,
         argv=argv,
         environment=tuple(variables.values()),
-        unknown=tuple(environment.unknown),
+        unknown=(*environment.unknown, *_unseen(source, pod)),
         files=content.files,
         target=Target(
             gpu=gpu,
             gpu_origin=gpu_origin,
             gpus=gpus_of(container),
             memory_limit=limit_of(container, "memory"),
-            shm=shm_of(pod, mounts),
+            shm=None if pod.owner.unseen is not None else shm_of(pod, mounts),
             disk=disk_of(mounts, disk, limit_of(container, "ephemeral-storage")),
             vllm=vllm,
             lmcache=lmcache,
         ),
         findings=findings,
     )
+
+
+def _unseen(source: str, pod: Pod) -> Iterator[Unknown]:
+    """Anything may be set by a controller."""
+    if pod.owner.unseen is not None:
+        text, node = pod.owner.unseen
+        for area in (Area.VLLM, Area.ENV):
+            yield Unknown(area, None, text, Origin(source, *node.position))
 
 
 def _word(environment: Environment, container: Node, key: str) -> Word | None:

@@ -9,9 +9,14 @@ from hmactl.sources.yaml_nodes import YamlDocument
 
 @dataclass(frozen=True, slots=True)
 class Object:
-    """A Kubernetes object."""
+    """A Kubernetes object.
+
+    ``unseen`` names what a controller adds to its containers that is not known, and the node that
+    stands for it.
+    """
 
     root: Node
+    unseen: tuple[str, Node] | None = None
 
     @property
     def kind(self) -> str:

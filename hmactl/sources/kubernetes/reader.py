@@ -9,6 +9,7 @@ from hmactl.sources.given import Given
 from hmactl.sources.kubernetes.container import process_of
 from hmactl.sources.kubernetes.objects import Objects, objects_of, text_at
 from hmactl.sources.kubernetes.pods import Pod, containers_of, pods_of
+from hmactl.sources.kubernetes.rewritten import with_containers
 from hmactl.sources.node import Node
 from hmactl.sources.process.process import Process
 from hmactl.sources.process.program import find_command
@@ -29,7 +30,7 @@ def processes_of(objects: Objects, given: Given, form: Form) -> list[Process]:
     return _named(
         [
             _Found(pod, container, process_of(pod, container, objects, given, form))
-            for each in objects.all
+            for each in with_containers(objects)
             for pod in pods_of(each)
             for container in containers_of(pod)
         ]
