@@ -7,13 +7,14 @@ from typing import Any
 from hmactl.catalogue.estimate.config import ModelConfig
 from hmactl.catalogue.estimate.model import AnyLayer, Attention, Builder, Latent, Model, share
 from hmactl.catalogue.estimate.question import UnknownError
+from hmactl.catalogue.estimate.specs import FP8
 
 _SLIDING = "sliding_attention"
 _FULL = "full_attention"
 _CHUNKED = "chunked_attention"
 _KNOWN_TYPES = {_SLIDING, _FULL, _CHUNKED}
 # A key of the indexer in bytes: 128 elements of fp8 and their scale.
-_INDEXER_BYTES = 132
+INDEXER_BYTES = 132
 
 
 def dense(config: ModelConfig, ranks: int) -> Model:
@@ -179,7 +180,7 @@ def sparse(config: ModelConfig, ranks: int) -> Model:
     layers: list[AnyLayer] = []
     for index in range(config.layers):
         if _has_indexer(config, index):
-            layers.append(Latent(index, _INDEXER_BYTES, "uint8"))
+            layers.append(Latent(index, INDEXER_BYTES, FP8))
         layers.append(Latent(index, size))
     return Model(tuple(layers), config.layers, sparse=True)
 

@@ -73,16 +73,6 @@ def granite_hybrid(config: ModelConfig, ranks: int) -> Model:
     return _model(config, ranks, _kinds(config), _mamba2_state(shapes))
 
 
-def bamba(config: ModelConfig, ranks: int) -> Model:
-    """Mamba 2, attention in the layers that are listed."""
-    listed = config.listed("attn_layer_indices")
-    if not listed:
-        raise UnknownError("config.json does not say `attn_layer_indices`")
-    kinds = [index in listed for index in range(config.layers)]
-    inner = config.integer("mamba_expand") * config.integer("hidden_size")
-    return _model(config, ranks, kinds, _mamba2_state(_mamba2_named(config, ranks, inner)))
-
-
 def falcon_h1(config: ModelConfig, ranks: int) -> Model:
     """Attention and Mamba 2 side by side in every layer."""
     if config.get("mamba_d_ssm") is None:

@@ -7,7 +7,9 @@ from typing import Any
 
 from hmactl.catalogue.estimate import backend, groups
 from hmactl.catalogue.estimate.architectures import model_of
+from hmactl.catalogue.estimate.attention import INDEXER_BYTES
 from hmactl.catalogue.estimate.config import ModelConfig
+from hmactl.catalogue.estimate.forms import forms_of
 from hmactl.catalogue.estimate.groups import CannotUnifyError, Group, Layer
 from hmactl.catalogue.estimate.hybrid import MODEL_DTYPE, SSM_DTYPE
 from hmactl.catalogue.estimate.model import Attention, Latent, Model, State
@@ -16,6 +18,7 @@ from hmactl.catalogue.estimate.releases import Release, releases
 from hmactl.catalogue.estimate.specs import (
     CHUNKED,
     DTYPE_BYTES,
+    FP8,
     FULL,
     MAMBA,
     MLA,
@@ -46,8 +49,12 @@ class Estimate:
 
 def estimate(question: Question) -> Estimate:
     """Layers, groups, and for a given memory blocks, tokens and concurrency."""
+    answers = []
     try:
-        answers = [_estimate(question, release) for release in releases(question.vllm)]
+        for release in releases(question.vllm):
+            answer, forms = estimate_as(question, release)
+            release.check(forms, backend.generation(question.gpu))
+            answers.append(answer)
     except UnknownError as reason:
         return Estimate(unknown=str(reason))
     if any(answer != answers[0] for answer in answers):
@@ -67,16 +74,20 @@ class _Settings:
     release: Release
 
 
-def _estimate(question: Question, release: Release) -> Estimate:
+def estimate_as(question: Question, release: Release) -> tuple[Estimate, frozenset[str]]:
+    """What this release would do, and what it has to have been checked for.
+
+    Raises UnknownError.
+    """
     if question.speculative:
         raise UnknownError("a draft's layers join the KV cache groups")
     if question.attention_backend is not None:
         raise UnknownError("an attention backend was asked for")
     config = ModelConfig(question.config)
     model = model_of(config, question.tensor_parallel_size)
-    release.check(model)
     _check_tower(config, question.tensor_parallel_size)
     layers = _specs(question, config, model, release)
+    fp8 = any(layer.spec.dtype == FP8 for layer in layers if layer.spec.head_size != INDEXER_BYTES)
     stages = _stages(model.depth, question.pipeline_parallel_size)
     length = config.max_model_len(question.max_model_len)
     need = Need(
@@ -88,12 +99,13 @@ def _estimate(question: Question, release: Release) -> Estimate:
     if need.decode_context_parallel_size > 1 and not all(x.spec.keeps_all for x in layers):
         raise UnknownError("decode context parallel with layers that do not keep everything")
     plan = _Planner(layers, stages, need, question, release)
-    return Estimate(
+    answer = Estimate(
         layers=tuple(_kinds(layers, stage) for stage in stages),
         max_model_len=length,
         hma_on=plan.make(hma=True),
         hma_off=plan.make(hma=False),
     )
+    return answer, forms_of(question, model, fp8=fp8)
 
 
 def _check_tower(config: ModelConfig, ranks: int) -> None:
@@ -140,11 +152,11 @@ def _sparse_dtype(question: Question, config: ModelConfig, kv_dtype: str, releas
     major = backend.generation(question.gpu)
     if question.kv_cache_dtype != "auto":
         raise UnknownError("sparse MLA with a KV cache data type of the operator's")
-    return "uint8" if major in release.fp8_by_itself.get(config.architecture, ()) else kv_dtype
+    return FP8 if major in release.fp8_by_itself.get(config.architecture, ()) else kv_dtype
 
 
 def _blocks(question: Question, model: Model, kv_dtype: str) -> backend.Blocks:
-    fp8 = kv_dtype == "uint8"
+    fp8 = kv_dtype == FP8
     if model.sparse:
         return backend.sparse_mla(question.gpu)
     if any(isinstance(layer, Latent) for layer in model.layers):

@@ -1,12 +1,11 @@
 """What of the plan differs between vLLM's releases, as data."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from hmactl.catalogue.estimate.model import Attention, Latent, Model
 from hmactl.catalogue.estimate.question import UnknownError
 
 
@@ -14,9 +13,10 @@ from hmactl.catalogue.estimate.question import UnknownError
 class Release:
     """A release that the estimator was held to, and what is its own.
 
-    ``forms`` are those of layers that were checked. ``batches_in_flight``: how many batches a
-    window's blocks wait for. ``group_padding``: up to how many times the fewest layers of a kind
-    the most may be, for groups as large as the most. ``mamba_prefix_caching``: on by itself.
+    ``forms`` has what was checked, each with the generations of GPUs on which it was.
+    ``batches_in_flight``: how many batches a window's blocks wait for. ``group_padding``: up to how
+    many times the fewest layers of a kind the most may be, for groups as large as the most.
+    ``mamba_prefix_caching``: on by itself.
     ``reserves_a_block``: of the memory that one request has to fit into. ``tokens_of_a_group``:
     the tokens that it prints are those that one group's blocks hold. ``checkpoints``: by form and
     generation of the GPU, of how many tokens a block is a multiple where layers keep one more
@@ -26,7 +26,7 @@ class Release:
     """
 
     versions: tuple[str, ...]
-    forms: tuple[str, ...]
+    forms: Mapping[str, Sequence[int]]
     batches_in_flight: int
     cannot_unify: str
     group_padding: float
@@ -36,11 +36,12 @@ class Release:
     checkpoints: Mapping[str, Mapping[str, int | None]]
     fp8_by_itself: Mapping[str, Sequence[int]]
 
-    def check(self, model: Model) -> None:
-        """Raises UnknownError where the release was not checked for such a model."""
-        for form in sorted(_forms(model)):
-            if form not in self.forms:
-                raise UnknownError(f"vLLM {self.versions[0]} was not checked for {form}")
+    def check(self, forms: Iterable[str], generation: int) -> None:
+        """Raises UnknownError where the release was not checked for one of these there."""
+        for form in sorted(forms):
+            if generation not in self.forms.get(form, ()):
+                words = form.replace("_", " ")
+                raise UnknownError(f"not checked against vLLM {self.versions[0]}: {words}")
 
     def checkpoint_alignment(self, form: str, generation: int) -> int:
         """0: no state is kept besides. Raises UnknownError."""
@@ -67,27 +68,10 @@ def checked_versions() -> tuple[str, ...]:
     return tuple(version for release in _releases() for version in release.versions)
 
 
-def _forms(model: Model) -> set[str]:
-    forms = set()
-    for layer in model.layers:
-        if isinstance(layer, Latent):
-            forms.add("sparse_mla" if model.sparse else "mla")
-        elif isinstance(layer, Attention):
-            forms.add("window" if layer.window else "chunk" if layer.chunk else "full")
-            if layer.head_size != layer.head_size_v:
-                forms.add("unequal_k_and_v")
-        else:
-            forms.add(layer.form)
-    if len({x.kv_heads * x.head_size for x in model.layers if isinstance(x, Attention)}) > 1:
-        forms.add("different_heads")
-    return forms
-
-
 @cache
 def _releases() -> tuple[Release, ...]:
     path = files("hmactl.catalogue").joinpath("data/estimator-releases.json")
     data = json.loads(path.read_text("utf-8"))
     return tuple(
-        Release(**entry | {"versions": tuple(entry["versions"]), "forms": tuple(entry["forms"])})
-        for entry in data["releases"]
+        Release(**entry | {"versions": tuple(entry["versions"])}) for entry in data["releases"]
     )

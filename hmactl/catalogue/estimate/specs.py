@@ -12,16 +12,18 @@ MAMBA = "MambaSpec"
 
 # A checkpoint that does not say: bfloat16 or float16, for vLLM never keeps another by itself.
 SOME_HALF = "half"
-# Bytes of one element. vLLM keeps fp8 as bytes.
-DTYPE_BYTES = {SOME_HALF: 2, "bfloat16": 2, "float16": 2, "float32": 4, "uint8": 1}
+# vLLM keeps fp8 as bytes.
+FP8 = "uint8"
+# Bytes of one element.
+DTYPE_BYTES = {SOME_HALF: 2, "bfloat16": 2, "float16": 2, "float32": 4, FP8: 1}
 # The names of `--kv-cache-dtype` that only say of which type an element is.
 KV_CACHE_DTYPES = {
     SOME_HALF: SOME_HALF,
     "bfloat16": "bfloat16",
     "float16": "float16",
-    "fp8": "uint8",
-    "fp8_e4m3": "uint8",
-    "fp8_e5m2": "uint8",
+    "fp8": FP8,
+    "fp8_e4m3": FP8,
+    "fp8_e5m2": FP8,
 }
 
 
