@@ -1,16 +1,18 @@
 """`python -m tools.catalogue`: wheels in, data files out."""
 
 import json
+import shutil
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
 
-from catalogue.table import Table
+from catalogue import flags, lmcache, lmcache_server, transfer
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "hmactl" / "catalogue" / "data"
@@ -66,20 +68,31 @@ def test_what_is_not_understood_changes_no_file(tmp_path: Path) -> None:
     assert not (tmp_path / "kv-transfer.json").exists()
 
 
-@pytest.mark.parametrize(
-    ("name", "named", "single"),
-    [
-        ("kv-transfer", ("fields", "lmcache"), ("others",)),
-        ("lmcache", ("keys", "old_names", "names"), ("loading", "checks")),
-        ("lmcache-server", ("options",), ()),
-    ],
-)
-def test_a_file_is_written_as_it_was_read(
-    tmp_path: Path, name: str, named: tuple[str, ...], single: tuple[str, ...]
-) -> None:
-    shipped = DATA / f"{name}.json"
-    about = json.loads(shipped.read_text("utf-8"))["about"]
-    releases = Table(shipped, about, named, single).read()
-    again = Table(tmp_path / "again.json", about, named, single)
-    again.write(dict(sorted(releases.items(), reverse=True)))
-    assert again.path.read_text("utf-8") == shipped.read_text("utf-8")
+@pytest.mark.parametrize("part", [transfer, lmcache, lmcache_server], ids=lambda p: str(p.FILE))
+def test_a_file_is_written_as_it_was_read(tmp_path: Path, part: ModuleType) -> None:
+    releases = part.table(DATA).read()
+    part.table(tmp_path).write(dict(sorted(releases.items(), reverse=True)))
+    shipped, again = DATA / part.FILE, tmp_path / part.FILE
+    assert again.read_text("utf-8") == shipped.read_text("utf-8")
+
+
+def test_all_of_them_at_once(tmp_path: Path) -> None:
+    """One command, which changes nothing where no release is given, and no other file."""
+    shutil.copytree(DATA, tmp_path / "data")
+    done = _refresh("all", "--wheels", str(tmp_path), "--data", str(tmp_path / "data"))
+    assert done.returncode == 0, done.stderr
+    for path in DATA.glob("*.json"):
+        assert (tmp_path / "data" / path.name).read_text("utf-8") == path.read_text("utf-8")
+    # With no file to begin with, every one that this command makes is there.
+    done = _refresh("all", "--wheels", str(tmp_path), "--data", str(tmp_path / "new"))
+    assert done.returncode == 0, done.stderr
+    made = {path.name for path in (tmp_path / "new").iterdir()}
+    about = {path.name: path.read_text("utf-8")[:2000] for path in DATA.glob("*.json")}
+    assert made | {flags.FILE} == {n for n, text in about.items() if "-m tools.catalogue" in text}
+
+
+def test_a_new_part_needs_every_release(tmp_path: Path) -> None:
+    (tmp_path / "kv-transfer.json").write_text('{"versions": {"1.0": "vllm"}, "others": []}')
+    done = _refresh("kv-transfer", "--wheels", str(tmp_path), "--data", str(tmp_path))
+    assert done.returncode == 1
+    assert "kv-transfer.json has no `fields`: read every release again, with --fresh" in done.stderr

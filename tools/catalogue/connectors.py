@@ -37,6 +37,7 @@ def refresh(wanted: Releases, wheels: Path, data: Path, *, fresh: bool) -> None:
                     f"{package} {version}: read it again: more is imported from it now",
                     file=sys.stderr,
                 )
+    path.parent.mkdir(parents=True, exist_ok=True)
     write(compact(packages), path)
 
 

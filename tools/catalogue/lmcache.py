@@ -1,8 +1,10 @@
 """The settings of LMCache in the vLLM process per release: the file lmcache.json."""
 
 from pathlib import Path
+from typing import Any
 
 from hmactl.catalogue.source.lmcache_config import lmcache_config
+from hmactl.catalogue.source.modules import Sources
 
 from .reading import Releases, refresh_table
 from .table import Table
@@ -30,5 +32,14 @@ ABOUT = (
 
 def refresh(wanted: Releases, wheels: Path, data: Path, *, fresh: bool) -> None:
     """Read these releases anew."""
-    table = Table(data / FILE, ABOUT, ("keys", "old_names", "names"), ("loading", "checks"))
-    refresh_table(table, "lmcache", lmcache_config, wanted, wheels, fresh=fresh)
+    refresh_table(table(data), "lmcache", read, wanted, wheels, fresh=fresh)
+
+
+def table(data: Path) -> Table:
+    """The file in that directory."""
+    return Table(data / FILE, ABOUT, ("keys", "old_names", "names"), ("loading", "checks"))
+
+
+def read(sources: Sources) -> dict[str, Any]:
+    """What the source of one LMCache says."""
+    return lmcache_config(sources)

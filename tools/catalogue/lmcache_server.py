@@ -1,7 +1,9 @@
 """The options of LMCache's server per release: the file lmcache-server.json."""
 
 from pathlib import Path
+from typing import Any
 
+from hmactl.catalogue.source.modules import Sources
 from hmactl.catalogue.source.server_options import server_options
 
 from .reading import Releases, refresh_table
@@ -21,5 +23,14 @@ ABOUT = (
 
 def refresh(wanted: Releases, wheels: Path, data: Path, *, fresh: bool) -> None:
     """Read these releases anew."""
-    table = Table(data / FILE, ABOUT, named=("options",))
-    refresh_table(table, "lmcache", server_options, wanted, wheels, fresh=fresh)
+    refresh_table(table(data), "lmcache", read, wanted, wheels, fresh=fresh)
+
+
+def table(data: Path) -> Table:
+    """The file in that directory."""
+    return Table(data / FILE, ABOUT, named=("options",))
+
+
+def read(sources: Sources) -> dict[str, Any]:
+    """What the source of one LMCache says."""
+    return server_options(sources)

@@ -1,6 +1,7 @@
 """A data file of facts per version of one package, kept as runs of versions that say the same."""
 
 import json
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,10 +30,16 @@ class Table:
     single: tuple[str, ...] = ()
 
     def read(self) -> dict[str, Facts]:
-        """The facts of each version in the file; none where there is no file."""
+        """The facts of each version in the file; none where there is no file.
+
+        Ends the program where the file lacks a part.
+        """
         if not self.path.exists():
             return {}
         data = json.loads(self.path.read_text("utf-8"))
+        for part in (*self.named, *self.single):
+            if part not in data:
+                sys.exit(f"{self.path} has no `{part}`: read every release again, with --fresh")
         versions = [*data["versions"]]
         releases: dict[str, Facts] = {
             version: {WHEEL: data["versions"][version], **{part: {} for part in self.named}}
@@ -63,6 +70,7 @@ class Table:
                 for name in names
             ]
             parts.append(f'"{part}": {{\n' + ",\n".join(lines) + "\n  }")
+        self.path.parent.mkdir(parents=True, exist_ok=True)
         self.path.write_text("{\n  " + ",\n  ".join(parts) + "\n}\n", "utf-8")
 
 

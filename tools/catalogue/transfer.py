@@ -23,10 +23,15 @@ ABOUT = (
 
 def refresh(wanted: Releases, wheels: Path, data: Path, *, fresh: bool) -> None:
     """Read these releases anew."""
-    table = Table(data / FILE, ABOUT, ("fields", "lmcache"), ("others",))
-    refresh_table(table, "vllm", _read, wanted, wheels, fresh=fresh)
+    refresh_table(table(data), "vllm", read, wanted, wheels, fresh=fresh)
 
 
-def _read(sources: Sources) -> dict[str, Any]:
+def table(data: Path) -> Table:
+    """The file in that directory."""
+    return Table(data / FILE, ABOUT, ("fields", "lmcache"), ("others",))
+
+
+def read(sources: Sources) -> dict[str, Any]:
+    """What the source of one vLLM says."""
     names = names_of_lmcache(sources)
     return transfer_config(sources) | {"lmcache": {name: {} for name in sorted(names)}}
