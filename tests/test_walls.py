@@ -36,7 +36,8 @@ ALLOWED = {
         *("account", "checked", "deployment", "engine", "facts"),
         *("finding", "rules", "verdict"),
     },
-    "launch": {"deployment", "engine", "report"},
+    "suppress": {"deployment", "finding"},
+    "launch": {"catalogue", "deployment", "engine", "facts", "report", "verdict"},
 }
 
 

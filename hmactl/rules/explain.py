@@ -56,8 +56,9 @@ from hmactl.rules.pro import (
     pro007_conflict,
     pro008_unsupported_yaml,
 )
+from hmactl.rules.sup import sup001_unused, sup002_not_understood
 
-# Found before there is a case: while a source is read, or before the engine is asked.
+# Found before there is a case: while a source is read, before the engine is asked, or in comments.
 _FOUND_ELSEWHERE: tuple[ModuleType, ...] = (
     cli003_value_for_switch,
     cli004_no_value,
@@ -104,6 +105,8 @@ _FOUND_ELSEWHERE: tuple[ModuleType, ...] = (
     pro006_missing_key,
     pro007_conflict,
     pro008_unsupported_yaml,
+    sup001_unused,
+    sup002_not_understood,
 )
 
 
