@@ -42,9 +42,11 @@ _OF_CONTROLLER = {
     "p2pInitPorts": "LMCACHE_P2P_INIT_PORTS",
     "workerHeartbeatTime": "LMCACHE_LMCACHE_WORKER_HEARTBEAT_TIME",
 }
+# Keys whose variable has another name or is not made in some versions of the chart.
 _OF_ANOTHER_RELEASE = {
-    "controllerPort": "LMCACHE_CONTROLLER_PULL_URL",
-    "controllerReplyPort": "LMCACHE_CONTROLLER_REPLY_URL",
+    "controllerPort": ("LMCACHE_CONTROLLER_PULL_URL", "RELEASE-router-service:"),
+    "controllerReplyPort": ("LMCACHE_CONTROLLER_REPLY_URL", "RELEASE-router-service:"),
+    "workerPort": ("LMCACHE_LMCACHE_WORKER_PORTS", "workerPort "),
 }
 
 
@@ -260,9 +262,9 @@ def _of_lmcache(values: Node, lmcache: Node) -> Iterator[Node]:
     if "instanceId" not in lmcache.children:
         yield _not_known("LMCACHE_LMCACHE_INSTANCE_ID", "metadata.name", lmcache)
     yield from _same(lmcache, _OF_CONTROLLER)
-    for key, name in _OF_ANOTHER_RELEASE.items():
+    for key, (name, text) in _OF_ANOTHER_RELEASE.items():
         if (port := lmcache.at((key,))) is not None:
-            yield _not_known(name, f"RELEASE-router-service:{text_of(port)}", port)
+            yield _not_known(name, f"{text}{text_of(port)}", port)
 
 
 def _same(lmcache: Node, variables: dict[str, str]) -> Iterator[Node]:

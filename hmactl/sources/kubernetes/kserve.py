@@ -146,6 +146,9 @@ def _model(model: Node) -> Node:
 def _of_uri(uri: Node) -> Node:
     """A model of the Hugging Face hub in its own place; else where KServe puts it."""
     text = uri.written
+    if text.startswith(("$", "{")):
+        # Something else puts it there before the manifest is applied.
+        return uri
     if not text.startswith("hf://"):
         return scalar(_MODELS, uri)
     line, column = uri.stretches[0][1:3] if uri.stretches else uri.position
