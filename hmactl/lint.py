@@ -1,7 +1,9 @@
 """From a document to findings and a verdict without an engine: the pipe of ``hmactl lint``."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
+from hmactl.catalogue.connector_versions import lmcache_releases, vllm_releases
 from hmactl.catalogue.gpus import DEFAULT_GPU, Gpu, UnknownGpuError, find_gpu
 from hmactl.catalogue.models import ModelFacts, find_model
 from hmactl.checked import Checked, sorted_findings
@@ -10,6 +12,8 @@ from hmactl.deployment.lmcache_file import LMCacheFile
 from hmactl.engine.answer import Answer
 from hmactl.facts.facts import Facts
 from hmactl.facts.offline import Offline, offline_answer
+from hmactl.facts.transfer import transfer_connector
+from hmactl.finding import Finding
 from hmactl.rules.case import Case
 from hmactl.rules.catalogue import RULES
 from hmactl.rules.eng import eng003_unknown_gpu
@@ -19,6 +23,8 @@ from hmactl.sources.lmcache_file import carried_file, read_lmcache_file
 from hmactl.verdict.known import known
 from hmactl.verdict.offline import ModelKind, offline_verdict
 from hmactl.verdict.verdict import Decision, Verdict
+
+_SAMPLES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +48,8 @@ class Linted:
 def lint_document(document: Document, pins: Pins, read_file: ReadFile) -> Linted:
     """Judge one deployment by what ships with hmactl; nothing that a file names is run.
 
-    ``read_file`` opens what the deployment names and what lies beside its source.
+    ``read_file`` opens what the deployment names and what lies beside its source. Where a version
+    is not known, a finding is reported if it holds for releases from the oldest to the newest.
     """
     deployment = document.deployment
     if deployment is None:
@@ -57,24 +64,96 @@ def lint_document(document: Document, pins: Pins, read_file: ReadFile) -> Linted
     except UnknownGpuError as error:
         findings.append(eng003_unknown_gpu.finding(error, deployment.target.gpu_origin))
     model = find_model(str(deployment.model.value))
-    file = _lmcache_file(deployment, read_file)
-    answer, no_plan = offline_answer(
-        Offline(
-            deployment=deployment,
-            vllm=vllm,
-            lmcache=lmcache,
-            gpu=gpu,
-            config=None if model is None else model.config,
-            memory=deployment.target.kv_cache_memory,
-            file=file,
-        )
+    asked = Offline(
+        deployment=deployment,
+        vllm=vllm,
+        lmcache=lmcache,
+        gpu=gpu,
+        config=None if model is None else model.config,
+        memory=deployment.target.kv_cache_memory,
+        file=_lmcache_file(deployment, read_file),
     )
-    facts = Facts(deployment, answer, None, gpu, None, file)
-    verdict = _verdict(deployment, answer, vllm, lmcache, chunks=_has_chunks(model))
+    chunks = _has_chunks(model)
+    judged = [
+        _judge(replace(asked, vllm=one, lmcache=other), chunks=chunks)
+        for one, other in _releases(deployment, vllm, lmcache)
+    ]
+    newest = judged[-1]
+    findings += _in_all(judged)
+    verdict = _common([one.verdict for one in judged])
+    checked = Checked(document.source, deployment, verdict, sorted_findings(findings), newest.facts)
+    return Linted(checked, newest.no_plan, vllm, lmcache)
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    facts: Facts
+    verdict: Verdict
+    findings: tuple[Finding, ...]
+    no_plan: str | None
+
+
+def _judge(asked: Offline, *, chunks: bool | None) -> _Judged:
+    answer, no_plan = offline_answer(asked)
+    facts = Facts(asked.deployment, answer, None, asked.gpu, None, asked.file)
+    verdict = _verdict(asked, facts, chunks=chunks)
     case = Case(facts, verdict)
-    findings += [finding for rule in RULES for finding in rule.check(case)]
-    checked = Checked(document.source, deployment, verdict, sorted_findings(findings), facts)
-    return Linted(checked, no_plan, vllm, lmcache)
+    found = tuple(finding for rule in RULES for finding in rule.check(case))
+    return _Judged(facts, verdict, found, no_plan)
+
+
+def _common(verdicts: Sequence[Verdict]) -> Verdict:
+    """The newest release's verdict, if it is every release's."""
+    if len({verdict.decision for verdict in verdicts}) == 1:
+        return verdicts[-1]
+    reason = "it hangs on the versions of vLLM and LMCache, which are not known"
+    return Verdict(Decision.UNKNOWN, None, None, reason)
+
+
+def _in_all(judged: Sequence[_Judged]) -> list[Finding]:
+    """The findings of the newest release that the older ones have at the same place, too.
+
+    A fix that is another for them says which release it is for.
+    """
+    newest, versions = judged[-1], judged[-1].facts.answer.versions
+    others = [{(f.id, f.origin): f.fix for f in one.findings} for one in judged[:-1]]
+    found = []
+    for finding in newest.findings:
+        fixes = [other.get((finding.id, finding.origin)) for other in others]
+        if None in fixes:
+            continue
+        if any(fix != finding.fix for fix in fixes):
+            finding = replace(finding, fix=f"with vLLM {versions.vllm}: {finding.fix}")
+        found.append(finding)
+    return found
+
+
+def _releases(
+    deployment: Deployment, vllm: str | None, lmcache: str | None
+) -> list[tuple[str | None, str | None]]:
+    """The versions to judge for, the newest last."""
+    engines = [vllm] if vllm else _spread([release.version for release in vllm_releases()])
+    if lmcache or not _uses_lmcache(deployment):
+        return [(engine, lmcache) for engine in engines]
+    caches = _spread([release.version for release in lmcache_releases()])
+    if vllm:
+        return [(vllm, cache) for cache in caches]
+    return list(zip(engines, caches, strict=True))
+
+
+def _spread(versions: Sequence[str]) -> list[str]:
+    """Some releases from the oldest to the newest, evenly."""
+    last = len(versions) - 1
+    return [versions[round(last * step / (_SAMPLES - 1))] for step in range(_SAMPLES)]
+
+
+def _uses_lmcache(deployment: Deployment) -> bool:
+    if deployment.lmcache or deployment.lmcache_server is not None:
+        return True
+    names = [s.name for s in deployment.env] + [u.name or "" for u in deployment.unknown]
+    connectors = [deployment.connector, transfer_connector(deployment)]
+    used = [one.name for connector in connectors if connector for one in connector.walk()]
+    return any("LMCACHE" in name.upper() for name in (*names, *used))
 
 
 def _lmcache_file(deployment: Deployment, read_file: ReadFile) -> LMCacheFile | None:
@@ -88,18 +167,17 @@ def _lmcache_file(deployment: Deployment, read_file: ReadFile) -> LMCacheFile | 
     return read_lmcache_file(path, named.origin, file.text, file.places)
 
 
-def _verdict(
-    deployment: Deployment,
-    answer: Answer,
-    vllm: str | None,
-    lmcache: str | None,
-    *,
-    chunks: bool | None,
-) -> Verdict:
-    asked = known(deployment, vllm=vllm, lmcache=lmcache, model=_kind(answer), chunks=chunks)
-    if asked is None:
+def _verdict(asked: Offline, facts: Facts, *, chunks: bool | None) -> Verdict:
+    found = known(
+        asked.deployment,
+        vllm=asked.vllm,
+        lmcache=asked.lmcache,
+        model=_kind(facts.answer),
+        chunks=chunks,
+    )
+    if found is None:
         return Verdict(Decision.UNKNOWN, None, None, "the connector is not known")
-    return offline_verdict(asked)
+    return offline_verdict(found)
 
 
 def _has_chunks(model: ModelFacts | None) -> bool | None:

@@ -67,6 +67,10 @@ _BEYOND = frozenset(
 )
 
 
+# vLLM-Omni, a plugin of vLLM's with options of its own, is called by this one.
+_PLUGIN = "omni"
+
+
 @dataclass(frozen=True, slots=True)
 class Offline:
     """What is asked without an engine.
@@ -116,6 +120,8 @@ def offline_answer(asked: Offline) -> tuple[Answer, str | None]:
 
 def _flag_problems(deployment: Deployment, flags: Flags) -> Iterator[FlagProblem]:
     """Options that no release has that it may be, and values that none of them takes."""
+    if any(setting.name == _PLUGIN for setting in deployment.vllm):
+        return
     for index, setting in enumerate(deployment.vllm):
         name = setting.name.partition(".")[0]
         dashes = "--" if len(name) > 1 else "-"
@@ -190,12 +196,16 @@ def _lmcache(asked: Offline, connector: Connector | None) -> LMCacheSettings | N
     hidden = [u.name for u in deployment.unknown if u.area is Area.ENV]
     keys = [setting.name for setting in deployment.lmcache]
     variables = [s.name for s in deployment.env if s.name.startswith(("LMCACHE_", "LM_CACHE_"))]
+    used = connector is not None and any("LMCache" in one.name for one in connector.walk())
+    server = deployment.lmcache_server is not None
+    if not (used or keys or variables or server or asked.file or hidden):
+        return None
     written = Written(
         environment=serve_environment(deployment),
         names=(*keys, *variables),
         file=asked.file,
         connector=connector,
-        server=deployment.lmcache_server is not None,
+        server=server,
         unknown=frozenset(
             name.removeprefix("LMCACHE_").lower()
             for name in hidden

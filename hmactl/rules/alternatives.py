@@ -68,8 +68,6 @@ def newer_releases(case: Case) -> tuple[Upgrade, ...]:
 
 def alternatives_text(case: Case) -> str:
     """Which installed connectors would do, what each is and takes, and which release would help."""
-    if not case.facts.answer.versions.vllm:
-        return "which connectors would keep HMA on depends on the vLLM: say it with --vllm VERSION"
     found = alternatives(case)
     if found:
         listed = ", or ".join(map(_described, found))

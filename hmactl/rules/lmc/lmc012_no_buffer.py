@@ -30,7 +30,9 @@ def check(case: Case) -> Iterator[Finding]:
     size = number(settings, "max_local_cpu_size")
     # What hangs on a version that is not known is not among the values.
     unknown = case.facts.answer.versions.lmcache is None
-    own = any(settings.values.get(key, unknown) for key in ("enable_pd", "maru_path"))
+    own = any(
+        settings.values.get(key, unknown) for key in ("enable_pd", "enable_nixl", "maru_path")
+    )
     if size is None or size > 0 or own:
         return
     yield Finding(

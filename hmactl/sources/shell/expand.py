@@ -234,7 +234,7 @@ class Expander:
         if index in {"@", "*"}:
             return name, [value] if isinstance(value, tuple) else value, index
         number = self.number(index_node, state)
-        if not isinstance(value, list) or number is None:
+        if not isinstance(value, list) or number is None or not _is_counted(value):
             return name, None, ""
         return name, (value[number] if -len(value) <= number < len(value) else ()), ""
 
@@ -243,7 +243,7 @@ class Expander:
     ) -> Iterator[Atom]:
         """``${#NAME}`` and ``${!NAME}``."""
         text = None
-        if prefix == "#" and isinstance(value, list):
+        if prefix == "#" and isinstance(value, list) and _is_counted(value):
             text = str(len(value))
         elif prefix == "#" and isinstance(value, tuple):
             known = known_text(value)
@@ -354,6 +354,11 @@ def _split(piece: Piece) -> Piece:
 
 def _unsplit(piece: Piece) -> Piece:
     return Piece(piece.text, piece.places, piece.known, piece.needs)
+
+
+def _is_counted(values: list[Value]) -> bool:
+    """Whether it is known how many elements an array has."""
+    return not any(piece.splits and not piece.known for value in values for piece in value)
 
 
 def _is_name(name: str) -> bool:

@@ -14,7 +14,7 @@ from hmactl.sources.shell.state import Node, State, distinct
 from hmactl.sources.shell.tree import Script
 from hmactl.sources.shell.value import Piece, Value, constant, known_text
 
-_MOST_STATEMENTS = 20_000
+_MOST_STATEMENTS = 5_000
 _MOST_LEVELS = 60
 _MOST_ROUNDS = 32
 _BUILTINS = frozenset({"set", "shift", "source", ".", "read", "mapfile", "readarray"})
