@@ -15,6 +15,7 @@ _COMMANDS = {
     "lint": "Check configurations without an engine, for CI.",
     "schema": "Print a JSON Schema: of a profile, or of the JSON report.",
     "serve": "Check a deployment, then replace this process by `vllm serve`.",
+    "verify": "Hold a running server against its plan, and prove that its cache works.",
 }
 
 _INTERRUPTED = 130
