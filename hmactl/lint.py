@@ -25,6 +25,8 @@ from hmactl.verdict.offline import ModelKind, offline_verdict
 from hmactl.verdict.verdict import Decision, Verdict
 
 _SAMPLES = 5
+# Findings that are about the plan.
+_OF_A_PLAN = ("CON014", "CON015", "HMA", "LMC004", "LMS001", "LMS025", "MEM")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,7 @@ def lint_document(document: Document, pins: Pins, read_file: ReadFile) -> Linted
     ]
     newest = judged[-1]
     findings += _in_all(judged)
-    verdict = _common([one.verdict for one in judged])
+    verdict = _common([one.verdict for one in judged if one.no_plan is None or newest.no_plan])
     checked = Checked(document.source, deployment, verdict, sorted_findings(findings), newest.facts)
     return Linted(checked, newest.no_plan, vllm, lmcache)
 
@@ -113,18 +115,24 @@ def _common(verdicts: Sequence[Verdict]) -> Verdict:
 def _in_all(judged: Sequence[_Judged]) -> list[Finding]:
     """The findings of the newest release that the older ones have at the same place, too.
 
-    A fix that is another for them says which release it is for.
+    Of what a plan shows, only releases are asked whose plan is known. A fix that is another for
+    them says which release it is for.
     """
     newest, versions = judged[-1], judged[-1].facts.answer.versions
-    others = [{(f.id, f.origin): f.fix for f in one.findings} for one in judged[:-1]]
+    others = [
+        (one.no_plan is None, {(f.id, f.origin): f.fix for f in one.findings})
+        for one in judged[:-1]
+    ]
     found = []
     for finding in newest.findings:
-        fixes = [other.get((finding.id, finding.origin)) for other in others]
+        needs_plan = finding.id.startswith(_OF_A_PLAN)
+        asked = [fixes for has_plan, fixes in others if has_plan or not needs_plan]
+        fixes = [other.get((finding.id, finding.origin)) for other in asked]
         if None in fixes:
             continue
-        if any(fix != finding.fix for fix in fixes):
-            finding = replace(finding, fix=f"with vLLM {versions.vllm}: {finding.fix}")
-        found.append(finding)
+        same = all(fix == finding.fix for fix in fixes)
+        fix = finding.fix if same else f"with vLLM {versions.vllm}: {finding.fix}"
+        found.append(replace(finding, fix=fix))
     return found
 
 

@@ -41,6 +41,7 @@ class FileResult:
     text: str | None
     findings: tuple[Finding, ...]
     deployments: int = 0
+    form: Form | None = None
     open: tuple[str, ...] = ()
 
 
@@ -79,7 +80,7 @@ def lint_text(
     linted = [lint_document(document, pins, given.read_file) for document in documents]
     checked = check_together([one.checked for one in linted])
     count = sum(one.deployment is not None for one in checked)
-    return FileResult(source, text, _findings(checked), count, tuple(_open(linted)))
+    return FileResult(source, text, _findings(checked), count, form, tuple(_open(linted)))
 
 
 def _findings(checked: Sequence[Checked]) -> tuple[Finding, ...]:

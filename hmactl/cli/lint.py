@@ -8,6 +8,7 @@ import click
 
 from hmactl.cli.options import source_options
 
+_OUTPUTS = ("text", "json", "sarif", "github", "gitlab", "junit")
 _SEVERITIES = ("error", "warning", "info")
 
 
@@ -29,7 +30,7 @@ _SEVERITIES = ("error", "warning", "info")
 )
 @click.option("--exit-zero", is_flag=True, help="Exit with status 0 whatever is found.")
 @click.option("--statistics", is_flag=True, help="Count the findings of each rule.")
-@click.option("--format", "output", type=click.Choice(("text", "json")), default="text")
+@click.option("--format", "output", type=click.Choice(_OUTPUTS), default="text", show_default=True)
 @click.option("-q", "--quiet", is_flag=True, help="Do not say what could not be judged.")
 @click.option(
     "--color",
@@ -47,7 +48,8 @@ def command(paths: tuple[str, ...], **options: Any) -> None:
 
     linting = Linting.of(options)
     results = linting.results(paths or (os.curdir,))
-    click.echo(linting.rendered(results), nl=False)
+    findings = linting.findings(results)
+    click.echo(linting.rendered(findings, results), nl=False)
     if (rest := linting.unjudged(results)) and not options["quiet"]:
         click.echo(rest, err=True)
-    sys.exit(linting.status(results))
+    sys.exit(linting.status(findings))

@@ -2,8 +2,8 @@
 
 import sys
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -13,11 +13,13 @@ from hmactl.deployment.form import Form
 from hmactl.finding import Finding, Severity
 from hmactl.lint import Pins
 from hmactl.lint_files import FileResult, Request, lint_path, lint_text
-from hmactl.report.build import finding_report
+from hmactl.report.lint_finding import LintFinding
 from hmactl.report.lint_json import render_lint_json
-from hmactl.report.text import render_findings
+from hmactl.report.lint_text import render_lint_text
+from hmactl.rules.explain import documented
 from hmactl.sources.supplied import beside
 from hmactl.sources.walk import Selection
+from hmactl.suppress.inline import Judged, suppress
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ class Linting:
         )
 
     def results(self, paths: Sequence[str]) -> list[FileResult]:
-        """What was found, in the order of the paths."""
+        """What was read, in the order of the paths."""
         found: list[FileResult] = []
         for path in paths:
             if path == "-":
@@ -66,25 +68,42 @@ class Linting:
                 found.append(lint_text("-", text, self.request.pins, given, form, named=True))
             else:
                 found += lint_path(Path(path), self.request)
-        return [self._chosen(result) for result in found]
+        return found
 
-    def _chosen(self, result: FileResult) -> FileResult:
-        kept = [finding for finding in result.findings if self._is_chosen(finding)]
-        return replace(result, findings=tuple(kept))
+    def findings(self, results: Sequence[FileResult]) -> list[LintFinding]:
+        """What was found and chosen; what comments suppress says so."""
+        found = [one for result in results for one in _judged(result)]
+        return [one for one in found if self._is_chosen(one.finding)]
 
     def _is_chosen(self, finding: Finding) -> bool:
         if self.ignore and finding.id.startswith(self.ignore):
             return False
         return not self.select or finding.id.startswith(self.select)
 
-    def rendered(self, results: Sequence[FileResult]) -> str:
-        """The findings in the form asked for; nothing where there are none."""
-        findings = [finding for result in results for finding in result.findings]
-        if self.output == "json":
-            return render_lint_json(findings)
-        lines = render_findings(map(finding_report, findings), styler(self.color))
+    def rendered(self, findings: Sequence[LintFinding], results: Sequence[FileResult]) -> str:
+        """The findings in the form asked for; in text, nothing where there are none."""
+        match self.output:
+            case "json":
+                return render_lint_json(findings)
+            case "sarif":
+                from hmactl.report.sarif import published_pages, render_sarif
+
+                return render_sarif(findings, pages=published_pages())
+            case "github":
+                from hmactl.report.github import render_github
+
+                return render_github(findings)
+            case "gitlab":
+                from hmactl.report.gitlab import render_gitlab
+
+                return render_gitlab(findings)
+            case "junit":
+                from hmactl.report.junit import render_junit
+
+                return render_junit(findings, [result.source for result in results])
         counts = _statistics(findings) if self.statistics else []
-        return "".join(f"{line}\n" for line in (*lines, *counts, *_total(findings)))
+        lines = "".join(f"{line}\n" for line in counts)
+        return render_lint_text(findings, styler(self.color)) + lines
 
     def unjudged(self, results: Sequence[FileResult]) -> str:
         """What would have to be known to say more; "" where all was judged."""
@@ -98,13 +117,26 @@ class Linting:
             lines.append(f"  and {len(reasons) - _MOST_REASONS} reasons more")
         return "\n".join(lines)
 
-    def status(self, results: Sequence[FileResult]) -> int:
+    def status(self, findings: Sequence[LintFinding]) -> int:
         """The exit status."""
-        ranks = [finding.severity.rank for result in results for finding in result.findings]
+        ranks = [one.finding.severity.rank for one in findings if one.counts]
         return int(not self.exit_zero and any(rank <= self.fail_on.rank for rank in ranks))
 
 
 _MOST_REASONS = 10
+
+
+def _judged(result: FileResult) -> Iterator[LintFinding]:
+    lines = [] if result.text is None else result.text.split("\n")
+    judged: Sequence[Judged] = [Judged(finding, None) for finding in result.findings]
+    if result.text is not None and "hmactl:" in result.text:
+        known = [identifier for identifier, _title in documented()]
+        judged = suppress(result.source, result.text, result.findings, known, form=result.form)
+    for finding, reason in judged:
+        number = finding.origin.line
+        here = finding.origin.source == result.source and number is not None
+        line = lines[number - 1] if here and number is not None and number <= len(lines) else None
+        yield LintFinding(finding, line, reason)
 
 
 def _ids(text: str | None) -> tuple[str, ...]:
@@ -112,16 +144,6 @@ def _ids(text: str | None) -> tuple[str, ...]:
     return tuple(part.strip().upper() for part in (text or "").split(",") if part.strip())
 
 
-def _statistics(findings: Sequence[Finding]) -> list[str]:
-    counts = Counter((finding.id, str(finding.severity)) for finding in findings)
+def _statistics(findings: Sequence[LintFinding]) -> list[str]:
+    counts = Counter((f.finding.id, str(f.finding.severity)) for f in findings if f.counts)
     return [f"{count:>6}  {rule}  {severity}" for (rule, severity), count in counts.most_common()]
-
-
-def _total(findings: Sequence[Finding]) -> list[str]:
-    counts = Counter(str(finding.severity) for finding in findings)
-    parts = [
-        f"{counts[word]} {word}{'' if counts[word] == 1 else 's'}"
-        for word in ("error", "warning", "info")
-        if counts[word]
-    ]
-    return [", ".join(parts)] if parts else []

@@ -3,23 +3,24 @@
 import json
 from collections.abc import Sequence
 
-from hmactl.finding import Finding
+from hmactl.report.lint_finding import LintFinding, in_order
 from hmactl.report.redact import redact
 
 
-def render_lint_json(findings: Sequence[Finding]) -> str:
+def render_lint_json(findings: Sequence[LintFinding]) -> str:
     """``hmactl-lint/1``: the findings in their order; more keys may be added, these stay."""
     shown = [
         {
-            "id": finding.id,
-            "severity": str(finding.severity),
-            "message": redact(finding.message),
-            "consequence": redact(finding.consequence),
-            "fix": redact(finding.fix),
-            "path": finding.origin.source,
-            "line": finding.origin.line,
-            "column": finding.origin.column,
+            "id": one.finding.id,
+            "severity": str(one.finding.severity),
+            "message": redact(one.finding.message),
+            "consequence": redact(one.finding.consequence),
+            "fix": redact(one.finding.fix),
+            "path": one.finding.origin.source,
+            "line": one.finding.origin.line,
+            "column": one.finding.origin.column,
+            "suppressed": not one.counts,
         }
-        for finding in findings
+        for one in in_order(findings)
     ]
     return json.dumps({"schema": "hmactl-lint/1", "findings": shown}, indent=2) + "\n"
