@@ -1,6 +1,7 @@
 """Files that a deployment's processes find at a path, and whose content was read."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from hmactl.deployment.places import Places
 from hmactl.deployment.setting import Origin
@@ -20,10 +21,14 @@ class TextFile:
 
     def place(self, line: int, column: int) -> Origin:
         """The origin of a 1-based line and column of ``text``."""
-        offset = 0
-        for _ in range(line - 1):
-            end = self.text.find("\n", offset)
-            if end < 0:
-                break
-            offset = end + 1
-        return self.places.at(offset + column - 1)
+        starts = _line_starts(self.text)
+        return self.places.at(starts[min(line, len(starts)) - 1] + column - 1)
+
+
+@lru_cache(maxsize=16)
+def _line_starts(text: str) -> list[int]:
+    starts, offset = [0], text.find("\n")
+    while offset >= 0:
+        starts.append(offset + 1)
+        offset = text.find("\n", offset + 1)
+    return starts

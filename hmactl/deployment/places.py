@@ -1,6 +1,6 @@
 """Where the characters of a text stand in the file that it was taken from."""
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -39,10 +39,11 @@ class Places:
         first = self.at(start)
         index = bisect_right(self.stretches, start, key=lambda stretch: stretch.offset) - 1
         even = self.stretches[max(index, 0)].even
+        behind = bisect_left(self.stretches, end, key=lambda stretch: stretch.offset)
         following = (
             stretch._replace(offset=stretch.offset - start)
-            for stretch in self.stretches
-            if start < stretch.offset < end
+            for stretch in self.stretches[index + 1 : behind]
+            if stretch.offset > start
         )
         head = Stretch(0, first.line or 1, first.column or 1, even)
         return Places(self.source, (head, *following))

@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from hmactl.deployment.setting import Origin
+from hmactl.sources.braces import closing_braces
+from hmactl.sources.budget import Budget
 from hmactl.sources.process.word import Word
 from hmactl.sources.runs import pointed
 from hmactl.sources.shell.value import Piece, Value, from_word, known_text, part
@@ -26,6 +28,7 @@ class Interpolation:
     used: dict[str, Origin]
     invalid: list[Origin]
     lenient: bool = False
+    budget: Budget = field(default_factory=Budget)
 
     def run(self, text: Value) -> Value:
         """The text with its variables replaced."""
@@ -37,6 +40,7 @@ class Interpolation:
 
     def _piece(self, piece: Piece, depth: int) -> Iterator[Piece]:
         text, kept = piece.text, 0
+        braces = closing_braces(text)
         at = text.find("$")
         while at >= 0:
             if at > kept:
@@ -47,7 +51,7 @@ class Interpolation:
             elif (name := _NAME.match(text, at + 1)) is not None:
                 kept = name.end()
                 yield from self._variable(part(piece, at, kept), name[0], None, depth)
-            elif text.startswith("${", at) and (end := _closing(text, at)) is not None:
+            elif (end := braces.get(at)) is not None:
                 kept = end + 1
                 yield from self._braced(part(piece, at, kept), depth)
             else:
@@ -75,6 +79,8 @@ class Interpolation:
         self.used.setdefault(name, written.places.at(0))
         word = self.lookup(name)
         value = None if word is None else from_word(word)
+        if value is not None and not self.budget.covers(value):
+            value, form = None, None
         unknown = Piece(written.text, pointed(written.places), False, (name,), splits=True)
         if form is None or depth >= _DEEPEST:
             yield from (unknown,) if value is None else value
@@ -92,18 +98,3 @@ class Interpolation:
         if not self.lenient:
             self.invalid.append(written.places.at(0))
         yield written
-
-
-def _closing(text: str, start: int) -> int | None:
-    """The brace that ends the ``${`` at that offset."""
-    depth, at = 0, start
-    while at < len(text):
-        if text.startswith("${", at):
-            depth += 1
-            at += 1
-        elif text[at] == "}":
-            depth -= 1
-            if depth == 0:
-                return at
-        at += 1
-    return None

@@ -2,6 +2,7 @@
 
 import posixpath
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -10,6 +11,7 @@ from hmactl.deployment.files import TextFile
 from hmactl.deployment.form import Form
 from hmactl.deployment.setting import Area, Origin, Unknown
 from hmactl.finding import Finding
+from hmactl.sources.budget import Budget
 from hmactl.sources.compose import complaints
 from hmactl.sources.compose.interpolation import Interpolation, Lookup
 from hmactl.sources.compose.service import Service, services
@@ -51,6 +53,7 @@ class _File:
         self.source = source
         self.root = root
         self.given = given
+        self.budget = Budget()
         self.beside = self._beside()
 
     def _beside(self) -> Mapping[str, Word]:
@@ -59,7 +62,9 @@ class _File:
         found: dict[str, Word] = {}
         if file is not None:
             lookup: Lookup = lambda name: self.given.variables.get(name) or found.get(name)  # noqa: E731
-            for variable in dotenv(file, lambda _name, _origin: None, _expansion(lookup)):
+            for variable in dotenv(
+                file, lambda _name, _origin: None, _expansion(lookup, self.budget)
+            ):
                 found[variable.name] = variable.value
         return found
 
@@ -69,12 +74,15 @@ class _File:
 
     def processes(self, findings: tuple[Finding, ...]) -> Iterator[Process]:
         """The services' processes, each with the findings about the lines that it stands on."""
+        findings = tuple(sorted(findings, key=lambda finding: finding.origin.line or 0))
+        lines = [finding.origin.line or 0 for finding in findings]
         for service in services(self.root):
             reading = _Reading(self, service)
             process = reading.process()
-            lines = range(service.layers[-1].position.line - 1, _last_line(service.layers[-1]) + 1)
-            about = [f for f in findings if f.origin.line in lines]
-            yield replace(process, findings=(*about, *process.findings))
+            own = service.layers[-1]
+            first = bisect_left(lines, own.position.line - 1)
+            behind = bisect_right(lines, _last_line(own))
+            yield replace(process, findings=(*findings[first:behind], *process.findings))
 
 
 @dataclass(slots=True)
@@ -135,7 +143,7 @@ class _Reading:
     def value(self, node: Node) -> Value:
         """A scalar's text, with Compose's variables replaced."""
         word = replace(yaml_word(self.file.source, node), text=_text(node))
-        interpolation = Interpolation(self.file.lookup, self.used, [])
+        interpolation = Interpolation(self.file.lookup, self.used, [], budget=self.file.budget)
         value = interpolation.run(from_word(word))
         self.findings += map(complaints.invalid_dollar, interpolation.invalid)
         return value
@@ -220,12 +228,11 @@ class _Reading:
             return
         raw = self.known(node.at(("format",))) == "raw"
         found: dict[str, Word] = {}
+        lookup: Lookup = lambda n: found.get(n) or self.file.lookup(n)  # noqa: E731
         variables = (
             docker_env_file(file, self.inherited)
             if raw
-            else dotenv(
-                file, self.inherited, _expansion(lambda n: found.get(n) or self.file.lookup(n))
-            )
+            else dotenv(file, self.inherited, _expansion(lookup, self.file.budget))
         )
         for variable in variables:
             found[variable.name] = variable.value
@@ -366,9 +373,9 @@ class _Reading:
         return None if text is None else lock_limit(text)
 
 
-def _expansion(lookup: Lookup) -> Callable[[Word], Word]:
+def _expansion(lookup: Lookup, budget: Budget) -> Callable[[Word], Word]:
     def expand(word: Word) -> Word:
-        value = Interpolation(lookup, {}, [], lenient=True).run(from_word(word))
+        value = Interpolation(lookup, {}, [], True, budget).run(from_word(word))
         return replace(to_word(value, word.where()), several=False, origin=word.origin)
 
     return expand

@@ -8,7 +8,8 @@ from hmactl.deployment.setting import Origin
 from hmactl.sources.process.word import Variable, Word
 
 _ASSIGNMENT = re.compile(r"[ \t]*(?:export[ \t]+)?([A-Za-z_][\w.-]*)[ \t]*[=:][ \t]*")
-_NAME_ALONE = re.compile(r"[ \t]*(?:export[ \t]+)?([A-Za-z_][\w.-]*)[ \t]*(?:#.*)?")
+_NAME_ALONE = re.compile(r"[ \t]*(?:export[ \t]+)?([A-Za-z_][\w.-]*)[ \t]*(?:#[^\n]*)?\r?(?=\n|$)")
+_QUOTED = {"'": re.compile(r"'([^']*)'"), '"': re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)}
 _COMMENT = re.compile(r"(?:^|\s)#.*")
 _ESCAPED = re.compile(r"\\(.)")
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
@@ -46,38 +47,34 @@ def dotenv(
     Quotes group and are removed, ``#`` behind a blank begins a comment, and ``expand`` replaces the
     variables in what does not stand in single quotes. A line that is none of that is passed over.
     """
-    lines = file.text.split("\n")
-    number = 0
-    while number < len(lines):
-        line = lines[number].rstrip("\r")
-        number += 1
-        match = _ASSIGNMENT.match(line)
+    text, at = file.text, 0
+    unclosed = set[str]()
+    while at < len(text):
+        end = text.find("\n", at)
+        end = len(text) if end < 0 else end
+        match = _ASSIGNMENT.match(text, at, end)
         if match is None:
-            if (alone := _NAME_ALONE.fullmatch(line)) is not None:
-                origin = file.place(number, alone.start(1) + 1)
+            alone = _NAME_ALONE.match(text, at)
+            if alone is not None:
+                origin = file.places.at(alone.start(1))
                 if (variable := inherited(alone[1], origin)) is not None:
                     yield variable
+            at = end + 1
             continue
-        rest, place = line[match.end() :], file.place(number, match.end() + 1)
-        quote = rest[:1]
-        if quote in {"'", '"'}:
-            while _end_of_quote(rest, quote) is None and number < len(lines):
-                rest += "\n" + lines[number].rstrip("\r")
-                number += 1
-            rest = rest[1 : _end_of_quote(rest, quote)]
-            if quote == '"':
-                rest = _ESCAPED.sub(lambda found: _ESCAPES.get(found[1], found[1]), rest)
+        start = match.end()
+        quote = text[start : start + 1]
+        form = None if quote in unclosed else _QUOTED.get(quote)
+        quoted = None if form is None else form.match(text, start)
+        if quoted is None:
+            # Where one has no end, there is none behind it either.
+            unclosed.add(quote)
+            value = _COMMENT.sub("", text[start:end].rstrip("\r")).strip()
         else:
-            rest = _COMMENT.sub("", rest).strip()
-        value = Word(rest, place)
-        origin = file.place(number, match.start(1) + 1)
-        yield Variable(match[1], value if quote == "'" else expand(value), origin)
-
-
-def _end_of_quote(text: str, quote: str) -> int | None:
-    at = 1
-    while at < len(text):
-        if text[at] == quote:
-            return at
-        at += 2 if text[at] == "\\" and quote == '"' else 1
-    return None
+            value, end = quoted[1], text.find("\n", quoted.end())
+            end = len(text) if end < 0 else end
+            if quote == '"':
+                value = _ESCAPED.sub(lambda found: _ESCAPES.get(found[1], found[1]), value)
+        word = Word(value, file.places.at(start))
+        origin = file.places.at(match.start(1))
+        yield Variable(match[1], word if quote == "'" else expand(word), origin)
+        at = end + 1

@@ -4,12 +4,14 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from hmactl.deployment.files import TextFile
 from hmactl.sources.given import ReadFile
 
 _PATH = r"[\w./+@-]*"
 _MOST_FILES = 20
+_MOST_MOUNTS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +32,7 @@ def mounted_files(
     """
     told = [*texts]
     found: dict[str, TextFile] = {}
-    for mount in mounts:
+    for mount in islice(mounts, _MOST_MOUNTS):
         target = posixpath.normpath(mount.target)
         for path in _mentioned(target, told):
             inside = path.removeprefix(target)

@@ -4,6 +4,7 @@ import posixpath
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from hmactl.deployment.files import TextFile
 from hmactl.sources.container.mounts import Mount, mounted_files
@@ -11,6 +12,7 @@ from hmactl.sources.given import ReadFile
 from hmactl.sources.process.word import Word
 
 _RELATIVE = re.compile(r"(?<![\w./$}-])(?:\./)?\w[\w./-]*\.(?:ya?ml|json|sh|env)(?![\w-])")
+_MOST_NAMES = 50
 _SHELLS = frozenset({"sh", "bash", "ash", "dash"})
 _SHEBANG = re.compile(r"#!\s*/\S*?(?:/|env\s+)(?:ba|da|a)?sh\b")
 
@@ -21,12 +23,12 @@ def files_of(
     """The files that the texts mention, by paths from the root or from ``working``."""
     told = [*texts]
     found = {file.path: file for file in mounted_files(mounts, told, read_file)}
-    for text in told:
-        for match in _RELATIVE.finditer(text):
-            path = posixpath.normpath(posixpath.join(working, match[0]))
-            for file in mounted_files(mounts, [path], read_file):
-                if file.path == path:
-                    found.setdefault(match[0], replace(file, path=match[0]))
+    relative = dict.fromkeys(match[0] for text in told for match in _RELATIVE.finditer(text))
+    for name in islice(relative, _MOST_NAMES):
+        path = posixpath.normpath(posixpath.join(working, name))
+        for file in mounted_files(mounts, [path], read_file):
+            if file.path == path:
+                found.setdefault(name, replace(file, path=name))
     return tuple(found.values())
 
 

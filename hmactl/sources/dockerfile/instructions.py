@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from hmactl.deployment.places import Places, Stretch
 from hmactl.sources.shell.value import Piece, part
@@ -10,6 +11,7 @@ from hmactl.sources.shell.value import Piece, part
 _DIRECTIVE = re.compile(r"#\s*([A-Za-z]+)\s*=\s*(\S+)\s*")
 _KEYWORD = re.compile(r"\s*([A-Za-z]+)(?:[ \t]+|$)")
 _HERE = re.compile(r"<<(-?)([\"']?)([A-Za-z_]\w*)\2")
+_MOST = 5000
 _WITH_DOCUMENTS = frozenset({"RUN", "COPY", "ADD"})
 
 
@@ -40,10 +42,10 @@ class Instructions:
 
 
 def read_instructions(source: str, text: str) -> Instructions:
-    """The instructions in their order; never raises, whatever the text."""
+    """The instructions in their order, at most 5,000; never raises, whatever the text."""
     lines = text.split("\n")
     escape = _escape(lines)
-    return Instructions(tuple(_Lines(source, lines, escape)), escape)
+    return Instructions(tuple(islice(_Lines(source, lines, escape), _MOST)), escape)
 
 
 def _escape(lines: list[str]) -> str:
@@ -63,6 +65,7 @@ class _Lines:
         self.at = 0
         # One that is itself escaped joins nothing.
         mark = re.escape(escape)
+        self.endless: set[tuple[str, bool]] = set()
         self.joins = re.compile(rf"(?:^|(?<!{mark})){mark}[ \t]*$")
 
     def __iter__(self) -> Iterator[Instruction]:
@@ -99,19 +102,22 @@ class _Lines:
         found = []
         for match in _HERE.finditer(rest.text):
             strips, name = bool(match[1]), match[3]
-            end = next(
-                (
-                    index
-                    for index in range(self.at, len(self.lines))
-                    if _ends(self.lines[index], name, strips=strips)
-                ),
-                None,
-            )
+            end = self.end_of(name, strips=strips)
             if end is None:
                 break
             found.append(HereDocument(name, self.document(end, strips=strips), bool(match[2])))
             self.at = end + 1
         return tuple(found)
+
+    def end_of(self, name: str, *, strips: bool) -> int | None:
+        """The line that ends a here-document. One that is not found is looked for once."""
+        if (name, strips) in self.endless:
+            return None
+        for index in range(self.at, len(self.lines)):
+            if _ends(self.lines[index], name, strips=strips):
+                return index
+        self.endless.add((name, strips))
+        return None
 
     def document(self, end: int, *, strips: bool) -> Piece:
         text, stretches = "", [Stretch(0, self.at + 1, 1)]

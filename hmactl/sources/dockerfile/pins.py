@@ -4,9 +4,10 @@ import re
 from collections.abc import Iterator
 
 _COMMAND = re.compile(r"&&|\|\||[;|\n]")
-_INSTALLS = re.compile(r"\b(?:pip3?|uv|poetry|conda|mamba)\b.*\b(?:install|add)\b")
-_CLONES = re.compile(r"\bgit\s+clone\b.*/(vllm|lmcache)(?:\.git)?(?:\s|$)", re.IGNORECASE)
-_UPGRADES = re.compile(r"\s(?:-U|--upgrade|--force-reinstall|--pre)\b")
+_INSTALLERS = frozenset({"pip", "pip3", "uv", "poetry", "conda", "mamba"})
+_UPGRADES = frozenset({"-U", "--upgrade", "--force-reinstall", "--pre"})
+_CLONED = re.compile(r"\S*/(vllm|lmcache)(?:\.git)?", re.IGNORECASE)
+_LONGEST = 500
 _REQUIREMENT = re.compile(r"(vllm|lmcache)(?:\[[^\]]*\])?(.*)", re.IGNORECASE)
 _WHEEL = re.compile(r"(?:.*/)?(vllm|lmcache)-(\d+\.\d+\.\d+[^-+]*)[^/]*\.whl.*", re.IGNORECASE)
 _VERSION = re.compile(r"={2,3}v?(\d+\.\d+\.\d+(?:\.?(?:post|rc|a|b|dev)\d+)?)(?:\+\S*)?")
@@ -20,14 +21,16 @@ def installed(command: str) -> Iterator[tuple[str, str | None]]:
     already, is left out.
     """
     for one in _COMMAND.split(command):
-        if (clone := _CLONES.search(one)) is not None:
-            yield clone[1].lower(), None
-        if _INSTALLS.search(one) is None:
+        words = [word.strip("\"'") for word in one.split() if len(word) <= _LONGEST]
+        if "clone" in words and "git" in words:
+            cloned = (_CLONED.fullmatch(word) for word in words)
+            yield from ((match[1].lower(), None) for match in cloned if match is not None)
+        names = {word.rpartition("/")[2] for word in words}
+        if names.isdisjoint(_INSTALLERS) or names.isdisjoint({"install", "add"}):
             continue
-        upgrades = _UPGRADES.search(one) is not None
-        for word in one.split():
-            found = _package(word.strip("\"'"), upgrades=upgrades)
-            if found is not None:
+        upgrades = not _UPGRADES.isdisjoint(words)
+        for word in words:
+            if (found := _package(word, upgrades=upgrades)) is not None:
                 yield found
 
 

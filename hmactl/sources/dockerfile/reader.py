@@ -1,13 +1,14 @@
 """A Dockerfile in, the process of its last stage out."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 
 from hmactl.deployment.deployment import Target
 from hmactl.deployment.form import Form
 from hmactl.deployment.setting import Area, Unknown
 from hmactl.finding import Finding
+from hmactl.sources.budget import Budget
 from hmactl.sources.container.scripts import files_of, with_script
 from hmactl.sources.container.start import container_start
 from hmactl.sources.dockerfile import complaints
@@ -19,6 +20,8 @@ from hmactl.sources.process.process import Process
 from hmactl.sources.process.program import find_command
 from hmactl.sources.process.word import Variable, Word
 from hmactl.sources.shell.value import Value, to_word
+
+_MOST_STAGES = 100
 
 
 def read_dockerfile(source: str, text: str, given: Given) -> tuple[Process, ...]:
@@ -74,6 +77,7 @@ class _Building:
     arguments: dict[str, Value]
     stages: dict[str, Stage]
     order: list[Stage]
+    budget: Budget = field(default_factory=Budget)
 
     def take(self, instruction: Instruction) -> None:
         if instruction.keyword == "FROM":
@@ -83,7 +87,9 @@ class _Building:
             if instruction.keyword == "ARG":
                 self.declare(instruction)
         elif instruction.keyword == "ARG":
-            outside = Stage(None, self.escape, self.given, arguments=self.arguments)
+            outside = Stage(
+                None, self.escape, self.given, arguments=self.arguments, budget=self.budget
+            )
             outside.apply(instruction)
 
     def declare(self, instruction: Instruction) -> None:
@@ -99,12 +105,16 @@ class _Building:
             for piece in split_words(instruction.rest, self.escape)
             if not piece.text.startswith("--")
         ]
-        if not pieces:
+        if not pieces or len(self.order) >= _MOST_STAGES:
             return
-        value = process_word(pieces[0], self.escape, self.arguments.get)
+        value = process_word(pieces[0], self.escape, self.arguments.get, self.budget)
         image = to_word(value, pieces[0].places)
         below = self.stages.get(image.text.lower()) or self.stages.get(image.text)
-        stage = first_stage(image, self.escape, self.given) if below is None else below.on_top()
+        stage = (
+            first_stage(image, self.escape, self.given, self.budget)
+            if below is None
+            else below.on_top()
+        )
         self.order.append(stage)
         self.stages[str(len(self.order) - 1)] = stage
         if len(pieces) > 2 and pieces[1].text.upper() == "AS":

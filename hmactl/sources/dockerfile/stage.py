@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from hmactl.deployment.files import TextFile
 from hmactl.deployment.setting import Origin
 from hmactl.finding import Finding
+from hmactl.sources.budget import Budget
 from hmactl.sources.compose.split import lost_json
 from hmactl.sources.container.mounts import Mount
 from hmactl.sources.dockerfile import complaints
@@ -55,6 +56,7 @@ class Stage:
     vllm: str | None = None
     lmcache: str | None = None
     findings: list[Finding] = field(default_factory=list)
+    budget: Budget = field(default_factory=Budget)
 
     def apply(self, instruction: Instruction) -> None:
         """What one instruction changes."""
@@ -92,7 +94,7 @@ class Stage:
 
     def word(self, piece: Piece) -> Word:
         """One of Docker's words, without quotes."""
-        value = process_word(piece, self.escape, self.lookup)
+        value = process_word(piece, self.escape, self.lookup, self.budget)
         return to_word(value, piece.places)
 
     def _env(self, instruction: Instruction) -> None:
@@ -134,7 +136,7 @@ class Stage:
                 self.arguments[name] = from_word(self.given[name])
             elif equals:
                 value = part(piece, len(name) + 1, len(piece.text))
-                self.arguments[name] = process_word(value, self.escape, self.lookup)
+                self.arguments[name] = process_word(value, self.escape, self.lookup, self.budget)
 
     def _shell(self, instruction: Instruction) -> None:
         words = exec_form(instruction.rest)
@@ -207,7 +209,11 @@ class Stage:
 
     def _add_file(self, path: str, document: HereDocument) -> None:
         path = posixpath.normpath(posixpath.join(self.working, path))
-        value = (document.text,) if document.quoted else expanded(document.text, self.lookup)
+        value = (
+            (document.text,)
+            if document.quoted
+            else expanded(document.text, self.lookup, self.budget)
+        )
         word = to_word(value, document.text.places)
         if word.known:
             self.files.append(TextFile(path, word.text, word.where()))
@@ -245,7 +251,7 @@ def _end_of_string(text: str, start: int) -> int:
     return at + 1
 
 
-def first_stage(image: Word, escape: str, given: Mapping[str, Word]) -> Stage:
+def first_stage(image: Word, escape: str, given: Mapping[str, Word], budget: Budget) -> Stage:
     """A stage whose image is none of the file's own."""
     vllm, lmcache = versions(image.text) if image.known else (None, None)
-    return Stage(image, escape, given, vllm=vllm, lmcache=lmcache)
+    return Stage(image, escape, given, vllm=vllm, lmcache=lmcache, budget=budget)

@@ -5,8 +5,10 @@ This holds for ``ENV``, ``ARG``, ``FROM``, ``COPY`` and the like. What ``RUN``, 
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
+from hmactl.sources.braces import closing_braces
+from hmactl.sources.budget import Budget
 from hmactl.sources.runs import Runs, pointed
 from hmactl.sources.shell.value import Piece, Value, known_text, part
 
@@ -40,21 +42,21 @@ def split_words(text: Piece, escape: str) -> list[Piece]:
     return words
 
 
-def process_word(word: Piece, escape: str, lookup: Lookup) -> Value:
+def process_word(word: Piece, escape: str, lookup: Lookup, budget: Budget) -> Value:
     """The word without its quotes, its variables replaced."""
-    return _Processing(escape, lookup).run(word, 0)
+    return _Processing(escape, lookup, budget).run(word, 0)
 
 
-def expanded(text: Piece, lookup: Lookup) -> Value:
+def expanded(text: Piece, lookup: Lookup, budget: Budget) -> Value:
     """A text whose quotes stay, such as a here-document, its variables replaced."""
-    processing = _Processing("\\", lookup)
-    runs, at = Runs(), 0
+    processing = _Processing("\\", lookup, budget)
+    runs, at, braces = Runs(), 0, closing_braces(text.text)
     while at < len(text.text):
         if text.text[at] == "\\" and text.text[at + 1 : at + 2] in {"$", "\\"}:
             runs.take(text, at + 1)
             at += 2
         elif text.text[at] == "$":
-            at = processing.dollar(text, at, runs, 0)
+            at = processing.dollar(text, at, runs, 0, braces)
         else:
             runs.take(text, at)
             at += 1
@@ -62,12 +64,14 @@ def expanded(text: Piece, lookup: Lookup) -> Value:
 
 
 class _Processing:
-    def __init__(self, escape: str, lookup: Lookup) -> None:
+    def __init__(self, escape: str, lookup: Lookup, budget: Budget) -> None:
         self.escape = escape
         self.lookup = lookup
+        self.budget = budget
 
     def run(self, word: Piece, depth: int) -> Value:
         runs, text, at, quote = Runs(), word.text, 0, ""
+        braces = closing_braces(text)
         while at < len(text):
             character = text[at]
             if quote == "'" and character != "'":
@@ -80,21 +84,23 @@ class _Processing:
                 at += 1
                 runs.take(word, at)
             elif character == "$":
-                at = self.dollar(word, at, runs, depth)
+                at = self.dollar(word, at, runs, depth, braces)
                 continue
             else:
                 runs.take(word, at)
             at += 1
         return runs.value()
 
-    def dollar(self, word: Piece, at: int, runs: Runs, depth: int) -> int:
+    def dollar(
+        self, word: Piece, at: int, runs: Runs, depth: int, braces: Mapping[int, int]
+    ) -> int:
         """Add what the ``$`` at that offset comes to; the offset behind it."""
         text = word.text
         braced = text.startswith("${", at)
         name = _NAME.match(text, at + 1 + braced)
         end = name.end() if name is not None else at + 1
         if braced and name is not None:
-            end = _closing(text, at) + 1
+            end = braces.get(at, -1) + 1
         if name is None or end == 0:
             runs.take(word, at)
             return at + 1
@@ -106,6 +112,8 @@ class _Processing:
 
     def variable(self, name: str, written: Piece, form: Piece, depth: int) -> Iterator[Piece]:
         value = self.lookup(name)
+        if value is not None and not self.budget.covers(value):
+            value, form = None, part(form, 0, 0)
         unknown = Piece(written.text, pointed(written.places), False, (name,))
         operator = _OPERATOR.match(form.text)
         if not form.text or depth >= _DEEPEST:
@@ -121,18 +129,3 @@ class _Processing:
             yield from self.run(part(form, operator.end(), len(form.text)), depth + 1)
         elif kind != "+":
             yield from (unknown,) if value is None else value
-
-
-def _closing(text: str, start: int) -> int:
-    """The brace that ends the ``${`` at that offset, -1 where there is none."""
-    depth, at = 0, start
-    while at < len(text):
-        if text.startswith("${", at):
-            depth += 1
-            at += 1
-        elif text[at] == "}":
-            depth -= 1
-            if depth == 0:
-                return at
-        at += 1
-    return -1

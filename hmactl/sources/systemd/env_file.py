@@ -13,43 +13,39 @@ _IN_DOUBLE_QUOTES = '"\\`$'
 def environment_file(file: TextFile) -> Iterator[Variable]:
     """Its variables. Quotes group, a backslash takes the next character as it is and joins lines,
     and nothing is expanded; ``#`` and ``;`` begin a comment only at the start of a line."""
-    lines = file.text.split("\n")
-    number = 0
-    while number < len(lines):
-        line = lines[number].rstrip("\r")
-        number += 1
-        match = _ASSIGNMENT.match(line)
-        if match is None or line.lstrip().startswith(("#", ";")):
+    text, at = file.text, 0
+    while at < len(text):
+        end = text.find("\n", at)
+        end = len(text) if end < 0 else end
+        match = _ASSIGNMENT.match(text, at, end)
+        if match is None:
+            at = end + 1
             continue
-        first, rest = number, line[match.end() :]
-        while (value := _value(rest)) is None and number < len(lines):
-            rest += "\n" + lines[number].rstrip("\r")
-            number += 1
-        if value is None:
-            return
-        place = file.place(first, match.end() + 1)
-        origin = file.place(first, match.start(1) + 1)
-        yield Variable(match[1], Word(value, place), origin)
+        value, at = _value(text, match.end())
+        word = Word(value, file.places.at(match.end()))
+        yield Variable(match[1], word, file.places.at(match.start(1)))
 
 
-def _value(text: str) -> str | None:
-    """The value that a text stands for; None where it goes on in the next line."""
-    made, quote, at, kept = "", "", 0, 0
+def _value(text: str, at: int) -> tuple[str, int]:
+    """The value that begins at that offset, and the offset of what comes behind it."""
+    made, quote, kept = list[str](), "", 0
     while at < len(text):
         character = text[at]
+        at += 1
+        if character == "\n" and not quote:
+            break
         if character in "\"'" and quote in {"", character}:
             quote = "" if quote else character
             kept = len(made)
-        elif character == "\\" and quote != "'":
-            if at + 1 == len(text):
-                return None
-            at += 1
+        elif character == "\\" and quote != "'" and at < len(text):
+            keeps = quote == '"' and text[at] not in _IN_DOUBLE_QUOTES + "\n"
+            if keeps:
+                made.append("\\")
             if text[at] != "\n":
-                keeps = quote == '"' and text[at] not in _IN_DOUBLE_QUOTES
-                made += "\\" + text[at] if keeps else text[at]
+                made.append(text[at])
+            at += 1
             kept = len(made)
         else:
-            made += character
+            made.append(character)
             kept = len(made) if quote or not character.isspace() else kept
-        at += 1
-    return None if quote else made[:kept]
+    return "".join(made[:kept]), at

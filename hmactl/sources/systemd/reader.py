@@ -9,6 +9,7 @@ from hmactl.deployment.deployment import Target
 from hmactl.deployment.form import Form
 from hmactl.deployment.setting import Area, Unknown
 from hmactl.finding import Finding
+from hmactl.sources.budget import Budget
 from hmactl.sources.container.docker_run import docker_run
 from hmactl.sources.container.sizes import container_size, lock_limit
 from hmactl.sources.given import Given
@@ -55,6 +56,7 @@ class _Unit:
     given: Given
     unknown: list[Unknown] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
+    budget: Budget = field(default_factory=Budget)
 
     def all(self, key: str, section: str = "Service") -> list[Piece]:
         """The values of a setting; an empty one takes back those before it."""
@@ -157,7 +159,7 @@ class _Unit:
             else:
                 if (written := not_replaced(word)) is not None and not _is_script(argv):
                     self.findings.append(complaints.not_replaced(written, word.place))
-                argv += replaced(word, lambda name: self.lookup(variables, name))
+                argv += replaced(word, lambda name: self.lookup(variables, name), self.budget)
         return self.without_shell(argv)
 
     def program(self, word: Word) -> Word:
@@ -200,7 +202,7 @@ class _Unit:
             for word in unit_words(value):
                 if word.lost:
                     self.findings.append(complaints.lost_quotes(word.place))
-                arguments += replaced(word, self.given.variables.get)
+                arguments += replaced(word, self.given.variables.get, self.budget)
         started = Process(self.source, Form.SYSTEMD, self.name(), (), findings=tuple(self.findings))
         found = docker_run((*options, image, *arguments), started, self.given.read_file)
         if found is not None:

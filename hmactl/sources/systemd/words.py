@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from hmactl.deployment.setting import Origin
+from hmactl.sources.budget import Budget
 from hmactl.sources.compose.split import lost_json
 from hmactl.sources.process.word import Word
 from hmactl.sources.runs import Runs, pointed
@@ -62,12 +63,14 @@ def unit_words(value: Piece) -> list[UnitWord]:
     return list(_words(value, specifiers=True))
 
 
-def replaced(word: UnitWord, lookup: Lookup) -> Iterator[Word]:
+def replaced(word: UnitWord, lookup: Lookup, budget: Budget) -> Iterator[Word]:
     """What a word of ``ExecStart`` comes to: ``$NAME`` by itself any number of words, ``${NAME}``
     a part of one."""
     alone = _ALONE.fullmatch(word.text)
     if alone is not None:
         value = lookup(alone[1])
+        if value is not None and not budget.covers(from_word(value)):
+            value = None
         if value is None or not value.known:
             needs = (alone[1],) if value is None else value.needs
             yield Word(word.text, word.place, False, needs, several=True)
@@ -90,7 +93,7 @@ def replaced(word: UnitWord, lookup: Lookup) -> Iterator[Word]:
                 runs.take(piece, match.start())
             elif match[1] is None or _NAME.fullmatch(match[1]) is None:
                 runs.add(written)
-            elif (value := lookup(match[1])) is None:
+            elif (value := lookup(match[1])) is None or not budget.covers(from_word(value)):
                 runs.add(Piece(written.text, pointed(written.places), False, (match[1],)))
             else:
                 for one in from_word(value):

@@ -321,3 +321,8 @@ _YAML = st.recursive(
 def test_no_shape_raises(content: object) -> None:
     for document in ({"services": {"a": content}}, {"services": content}, content):
         _read(json.dumps(document), {"": "x"})
+
+
+def test_text_that_doubles_itself_is_not_known() -> None:
+    (process,) = _read(SERVICE, {".env": "MODEL=ab\n" + "MODEL=$MODEL$MODEL\n" * 100})
+    assert not process.argv[2].known

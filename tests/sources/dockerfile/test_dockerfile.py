@@ -201,3 +201,14 @@ def test_no_text_raises(text: str) -> None:
     for instruction in read_instructions("x", text).all:
         place = instruction.rest.places.at(0)
         assert 1 <= (place.line or 0) <= text.count("\n") + 1
+
+
+def test_text_that_doubles_itself_is_not_known() -> None:
+    process = _read("FROM x\nENV A=ab\n" + "ENV A=$A$A\n" * 100)
+    assert _environment(process) == {"A": None}
+
+
+def test_instructions_and_stages_have_a_bound() -> None:
+    assert len(read_instructions("x", "RUN a\n" * 10_000).all) == 5000
+    process = _read("".join(f"FROM x\nENV A{n}=b\n" for n in range(1000)))
+    assert len(process.environment) < 1000
