@@ -37,6 +37,7 @@ ALLOWED = {
         *("finding", "rules", "verdict"),
     },
     "suppress": {"deployment", "finding"},
+    "configuration": {"deployment", "finding", "sources"},
     "launch": {"catalogue", "deployment", "engine", "facts", "report", "verdict"},
 }
 

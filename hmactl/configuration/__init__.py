@@ -1,0 +1,1 @@
+"""How a repository says it is linted: `.hmactl.yaml`, or `[tool.hmactl]` in pyproject.toml."""
