@@ -230,10 +230,11 @@ class _FurtherModels:
 def _boot_key(question: Question, environment: Mapping[str, str]) -> str:
     """Equal for questions that one loaded engine can answer.
 
-    LMCache reads its settings when a connector is made, so they may differ; vLLM reads some of its
-    variables when it is imported.
+    LMCache reads its settings when a connector is made, and PyTorch those of its allocator at the
+    first allocation on a GPU, so they may differ; vLLM reads some of its variables when it is
+    imported.
     """
-    ignored = ("LMCACHE_", "PYTHONHASHSEED")
+    ignored = ("LMCACHE_", "PYTHONHASHSEED", "PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF")
     kept = {k: v for k, v in environment.items() if not k.startswith(ignored)}
     return json.dumps([_gpu(question), kept], sort_keys=True)
 

@@ -19,6 +19,7 @@ Since: 0.1.0.
 from collections.abc import Iterator
 
 from hmactl.deployment.size import format_gib
+from hmactl.engine.answer import Plan
 from hmactl.facts.memory import KvMemory
 from hmactl.finding import Finding, Severity
 from hmactl.rules.case import Case
@@ -42,7 +43,7 @@ def check(case: Case) -> Iterator[Finding]:
             f"{shortage(case, plan)}",
             f"vLLM plans {plan.max_concurrency:.2f} requests of maximum length and starts; a "
             "request that outgrows the KV cache is preempted or left waiting, and never finishes",
-            remedies(case, plan),
+            _shorter(plan) + remedies(case, plan),
             case.flag_origin("max-model-len"),
         )
         return
@@ -59,6 +60,13 @@ def check(case: Case) -> Iterator[Finding]:
         "activations is proportional to",
         case.flag_origin("max-model-len"),
     )
+
+
+def _shorter(plan: Plan) -> str:
+    """The length that fits where every layer keeps everything, so that a block is a block."""
+    if len(plan.groups) != 1 or plan.tokens is None:
+        return ""
+    return f"`max-model-len` up to {plan.tokens:,}; or "
 
 
 def _takes(memory: KvMemory) -> str:
