@@ -38,6 +38,8 @@ ALLOWED = {
     },
     "suppress": {"deployment", "finding"},
     "configuration": {"deployment", "finding", "sources"},
+    "fix": {"deployment", "finding"},
+    "baseline": {"fix", "report"},
     "launch": {"catalogue", "deployment", "engine", "facts", "report", "verdict"},
 }
 

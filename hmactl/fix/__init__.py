@@ -1,0 +1,1 @@
+"""Edits that put a finding right, in a file as it is."""
