@@ -43,7 +43,7 @@ def every_second(config: ModelConfig, ranks: int) -> Model:
     """gpt-oss: a window in each layer of an even index."""
     window = config.window
     windows = [window if index % 2 == 0 else None for index in range(config.layers)]
-    return _equal_heads(config, ranks, windows)
+    return replace(_equal_heads(config, ranks, windows), sinks=True)
 
 
 def one_token_wider(config: ModelConfig, ranks: int) -> Model:

@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 
+from hmactl.catalogue.estimate.model import Attention, Model
 from hmactl.catalogue.estimate.question import UnknownError
+from hmactl.catalogue.estimate.releases import Release
 from hmactl.catalogue.gpus import Gpu
 
 _DEFAULT = 16
@@ -10,6 +12,8 @@ _DEFAULT = 16
 _TILED_HEAD_SIZE = 512
 # Of these FlashInfer beside Triton takes blocks of 64 tokens only.
 _PREFIX_HEAD_SIZES = {256, 512}
+# The first compute capability with arithmetic of fp8.
+_NATIVE_FP8 = (8, 9)
 # What FlashInfer's MLA kernel takes of qk_nope_head_dim.
 _FLASHINFER_NOPE = {64, 128, 192}
 
@@ -39,29 +43,33 @@ def generation(gpu: Gpu | None) -> int:
     return gpu.capability[0]
 
 
-def attention(gpu: Gpu | None, head_sizes: set[int], *, fp8: bool, sees_both_sides: bool) -> Blocks:
-    """Of attention with K and V of their own.
-
-    ``sees_both_sides``: the tokens of an image see each other.
-    """
+def attention(gpu: Gpu | None, model: Model, release: Release, *, fp8: bool) -> Blocks:
+    """Of attention with K and V of their own."""
     major = generation(gpu)
-    if major == 10 and sees_both_sides and head_sizes <= _PREFIX_HEAD_SIZES:
-        return Blocks(64, 64)
-    if major == 9 and fp8 and _TILED_HEAD_SIZE in head_sizes:
+    sizes = {layer.head_size for layer in model.layers if isinstance(layer, Attention)}
+    if fp8 and model.sinks:
+        _check_fp8(gpu)
+    if major == 10 and model.sees_both_sides and sizes <= _PREFIX_HEAD_SIZES:
+        return Blocks(release.prefix_block_size, release.prefix_block_size)
+    if major == 9 and fp8 and _TILED_HEAD_SIZE in sizes:
         return Blocks(64, 64)
     return Blocks(_DEFAULT, _DEFAULT)
 
 
-def mla(gpu: Gpu | None, *, fp8: bool, nope_head_size: int | None) -> Blocks:
+def mla(gpu: Gpu | None, model: Model, release: Release, *, fp8: bool) -> Blocks:
     """Of MLA over the whole context."""
     major = generation(gpu)
-    if major == 10:
-        if nope_head_size not in _FLASHINFER_NOPE:
-            raise UnknownError("MLA of other head sizes than DeepSeek's on Blackwell")
-        return Blocks(32, 32)
-    if major == 9 and fp8:
-        return Blocks(64, 64)
-    return Blocks(_DEFAULT, _DEFAULT)
+    if major == 10 and model.nope_head_size not in _FLASHINFER_NOPE:
+        raise UnknownError("MLA of other head sizes than DeepSeek's on Blackwell")
+    if fp8:
+        _check_fp8(gpu)
+    size = 64 if major == 9 and fp8 else release.mla_block_sizes[str(major)]
+    return Blocks(size, size)
+
+
+def _check_fp8(gpu: Gpu | None) -> None:
+    if gpu is not None and gpu.capability < _NATIVE_FP8:
+        raise UnknownError(f"{gpu.name} has no kernels for such an fp8 KV cache")
 
 
 def sparse_mla(gpu: Gpu | None) -> Blocks:

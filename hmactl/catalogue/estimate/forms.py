@@ -14,6 +14,8 @@ def forms_of(question: Question, model: Model, *, fp8: bool) -> frozenset[str]:
         forms.add("different_heads")
     if any(layer.head_size != layer.head_size_v for layer in attention):
         forms.add("unequal_k_and_v")
+    if model.sparse and len(model.layers) < 2 * model.depth:
+        forms.add("shared_indexers")
     if model.sees_both_sides:
         forms.add("images_seen_from_both_sides")
     if fp8:

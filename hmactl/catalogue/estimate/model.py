@@ -54,7 +54,7 @@ class Model:
     """All layers with a KV cache of their own, in vLLM's order.
 
     ``depth`` is what pipeline stages divide. ``sparse``: MLA picks tokens by an indexer.
-    ``sees_both_sides``: the tokens of an image see each other.
+    ``sees_both_sides``: the tokens of an image see each other. ``sinks``: attention has sinks.
     """
 
     layers: tuple[AnyLayer, ...]
@@ -62,6 +62,7 @@ class Model:
     sparse: bool = False
     nope_head_size: int | None = None
     sees_both_sides: bool = False
+    sinks: bool = False
 
     @property
     def hybrid(self) -> bool:

@@ -29,6 +29,8 @@ from hmactl.catalogue.estimate.specs import (
 from hmactl.catalogue.gpus import Gpu
 
 _GIB = 1 << 30
+# What vLLM batches by itself on small GPUs, and on an A100 of any size.
+_FEWEST_BATCHED_TOKENS = 2048
 # vLLM makes the blocks of MLA beside states a multiple of this, for its kernels.
 _LATENT_ALIGNMENT = 128
 
@@ -120,7 +122,7 @@ def _specs(question: Question, config: ModelConfig, model: Model, release: Relea
     kv_dtype = config.kv_cache_dtype(question.kv_cache_dtype, dtype)
     if model.sparse:
         kv_dtype = _sparse_dtype(question, config, kv_dtype, release)
-    blocks = _blocks(question, model, kv_dtype)
+    blocks = _blocks(question, model, kv_dtype, release)
     size = blocks.of(question.block_size)
     states = [layer for layer in model.layers if isinstance(layer, State)]
     page = None
@@ -155,14 +157,13 @@ def _sparse_dtype(question: Question, config: ModelConfig, kv_dtype: str, releas
     return FP8 if major in release.fp8_by_itself.get(config.architecture, ()) else kv_dtype
 
 
-def _blocks(question: Question, model: Model, kv_dtype: str) -> backend.Blocks:
+def _blocks(question: Question, model: Model, kv_dtype: str, release: Release) -> backend.Blocks:
     fp8 = kv_dtype == FP8
     if model.sparse:
         return backend.sparse_mla(question.gpu)
     if any(isinstance(layer, Latent) for layer in model.layers):
-        return backend.mla(question.gpu, fp8=fp8, nope_head_size=model.nope_head_size)
-    heads = {layer.head_size for layer in model.layers if isinstance(layer, Attention)}
-    return backend.attention(question.gpu, heads, fp8=fp8, sees_both_sides=model.sees_both_sides)
+        return backend.mla(question.gpu, model, release, fp8=fp8)
+    return backend.attention(question.gpu, model, release, fp8=fp8)
 
 
 def _token_bytes(model: Model, kv_dtype: str) -> int:
@@ -306,24 +307,24 @@ def _in_flight(
         raise UnknownError("windows on several pipeline stages")
     tokens = question.max_num_batched_tokens
     if tokens is None:
-        tokens = _batched_tokens(question.gpu, config)
+        tokens = _batched_tokens(question.gpu, config, release)
         if question.max_num_seqs is not None:
             tokens = min(tokens, question.max_num_seqs * length)
     batches = release.batches_in_flight if question.async_scheduling is not False else 1
     return tokens * batches
 
 
-def _batched_tokens(gpu: Gpu | None, config: ModelConfig) -> int:
+def _batched_tokens(gpu: Gpu | None, config: ModelConfig, release: Release) -> int:
     """vLLM's own --max-num-batched-tokens for a server on this GPU."""
     if gpu is None:
         raise UnknownError("the GPU decides how many tokens are batched, and it is not known")
-    if gpu.memory >= 160 * _GIB:
-        return 16384
-    if gpu.memory >= 70 * _GIB and "a100" not in gpu.name.lower():
-        return 8192
+    small = "a100" in gpu.name.lower()
+    for gib, tokens in release.batched_tokens:
+        if gpu.memory >= gib * _GIB and not small:
+            return tokens
     if "vision_config" in config.whole:
         raise UnknownError("one image may need larger batches than this GPU's own")
-    return 2048
+    return _FEWEST_BATCHED_TOKENS
 
 
 def _kinds(layers: Sequence[Layer], stage: tuple[int, int]) -> tuple[dict[str, Any], ...]:
@@ -367,7 +368,7 @@ class _Planner:
         memory = self.question.memory
         if memory is None:
             return plan
-        return plan | self._with_memory(block_bytes, per_request, memory)
+        return plan | self._with_memory(made, block_bytes, per_request, memory)
 
     def _shown(self, group: Group) -> dict[str, Any]:
         first = group.of_stage(*self.stages[0])
@@ -377,7 +378,7 @@ class _Planner:
         return max(group.of_stage(*stage).page for group in made)
 
     def _with_memory(
-        self, block_bytes: Sequence[int], per_request: int, memory: int
+        self, made: Sequence[Group], block_bytes: Sequence[int], per_request: int, memory: int
     ) -> dict[str, Any]:
         override = self.question.num_gpu_blocks_override
         for size in block_bytes:
@@ -388,11 +389,11 @@ class _Planner:
                 return {"error": {"type": "ValueError", "message": message}}
         blocks = min(memory // size for size in block_bytes) if override is None else override
         concurrency = blocks / per_request
-        return {
-            "num_blocks": blocks,
-            "max_concurrency": concurrency,
-            "tokens": int(concurrency * self.need.max_model_len),
-        }
+        tokens = int(concurrency * self.need.max_model_len)
+        if self.release.tokens_of_a_group:
+            tokens = blocks // len(made) * min(group.spec.block_size for group in made)
+            tokens *= self.need.decode_context_parallel_size
+        return {"num_blocks": blocks, "max_concurrency": concurrency, "tokens": tokens}
 
     def _too_long(self, needed: int, usable: int) -> str:
         return (

@@ -22,7 +22,9 @@ class Release:
     generation of the GPU, of how many tokens a block is a multiple where layers keep one more
     state for prefix caching; 0: they do not, None: that depends on the kernels there are.
     ``fp8_by_itself``: architectures with an fp8 KV cache unless told otherwise, with the
-    generations on which that is so.
+    generations on which that is so. ``mla_block_sizes``: by generation. ``prefix_block_size``: on
+    Blackwell, where the tokens of an image see each other. ``batched_tokens``: GiB of a GPU's
+    memory, and how many tokens vLLM batches by itself from there on, largest first.
     """
 
     versions: tuple[str, ...]
@@ -35,6 +37,9 @@ class Release:
     tokens_of_a_group: bool
     checkpoints: Mapping[str, Mapping[str, int | None]]
     fp8_by_itself: Mapping[str, Sequence[int]]
+    mla_block_sizes: Mapping[str, int]
+    prefix_block_size: int
+    batched_tokens: Sequence[tuple[int, int]]
 
     def check(self, forms: Iterable[str], generation: int) -> None:
         """Raises UnknownError where the release was not checked for one of these there."""
