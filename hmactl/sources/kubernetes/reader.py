@@ -74,16 +74,30 @@ class _Found:
 
 def _named(found: list[_Found]) -> list[Process]:
     """The processes, the servers among them under the shortest names that tell them apart."""
-    servers = [each for each in found if _serves(each.process)]
-    longest = {id(each): [*each.names()] for each in servers}
+    inside = {id(each): behind_shells(each.process) for each in found}
+    serving = [each for each in found if any(map(_serves, inside[id(each)]))]
+    longest = {id(each): [*each.names()] for each in serving}
     taken = [name for names in longest.values() for name in names]
-    processes = []
+    processes: list[Process] = []
     for each in found:
-        names = longest.get(id(each), [each.process.name])
-        name = next((n for n in names if taken.count(n) == 1), names[-1])
-        processes.append(replace(each.process, name=name))
+        names = longest.get(id(each))
+        if names is None:
+            processes.append(each.process)
+        else:
+            name = next((n for n in names if taken.count(n) == 1), names[-1])
+            processes += _under(name, inside[id(each)])
     return processes
 
 
+def _under(name: str, servers: tuple[Process, ...]) -> tuple[Process, ...]:
+    named = tuple(replace(server, name=name) for server in servers)
+    if len(named) == 1:
+        return named
+    # The parser of shell scripts is there already: only a script starts several.
+    from hmactl.sources.shell.script import told_apart
+
+    return told_apart(named)
+
+
 def _serves(process: Process) -> bool:
-    return any(find_command(each.argv) is not None for each in behind_shells(process))
+    return find_command(process.argv) is not None

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from hmactl.sources.container.docker_run import docker_run
 from hmactl.sources.process.process import Process
+from hmactl.sources.process.word import Word
 
 _SHELLS = frozenset({"sh", "bash", "ash", "dash", "zsh", "ksh"})
 _CONTAINERS = frozenset({"docker", "podman", "nerdctl"})
@@ -19,7 +20,8 @@ def behind_shells(process: Process) -> tuple[Process, ...]:
             return () if inside is None else behind_shells(inside)
         if name in _SHELLS:
             return _behind_shell(process, index)
-    return (process,)
+    is_script = bool(argv) and argv[0].text.endswith(".sh")
+    return (is_script and _behind_file(process, 0)) or (process,)
 
 
 def _run_at(process: Process, index: int) -> int | None:
@@ -41,4 +43,18 @@ def _behind_shell(process: Process, index: int) -> tuple[Process, ...]:
             return read_script(argv[at + 1], replace(process, argv=argv[at + 2 :]))
         # `-o pipefail` and `-euo pipefail` have a value.
         at += 2 if not option.startswith("--") and option[-1] in "oO" else 1
-    return (process,)
+    return (at < len(argv) and _behind_file(process, at)) or (process,)
+
+
+def _behind_file(process: Process, at: int) -> tuple[Process, ...]:
+    """The servers of a script that is one of the process's files, such as a ConfigMap's."""
+    word = process.argv[at]
+    file = next((f for f in process.files if word.known and f.path == word.text), None)
+    if file is None:
+        return ()
+    from hmactl.sources.shell.script import read_script
+
+    # Without it among the files a script that starts itself comes to an end.
+    others = tuple(each for each in process.files if each is not file)
+    script = Word(file.text, file.places.at(0), places=file.places)
+    return read_script(script, replace(process, argv=process.argv[at:], files=others))

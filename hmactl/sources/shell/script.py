@@ -47,7 +47,7 @@ def read_shell(source: str, text: str, given: Given) -> tuple[Process, ...]:
     stem = "stdin" if source == "-" else PurePath(source).stem
     name = () if source == "-" else (Word(source, script.origin),)
     started = Process(source, Form.SHELL, stem, name, variables)
-    return _named(_best(read_script(script, started)))
+    return told_apart(_best(read_script(script, started)))
 
 
 def read_script(script: Word, started: Process) -> tuple[Process, ...]:
@@ -57,7 +57,8 @@ def read_script(script: Word, started: Process) -> tuple[Process, ...]:
     of it is what its servers inherit. A server that is started in several ways, because the script
     may go several ways before it comes to it, is there once for each.
     """
-    if not _SERVERS.search(script.text):
+    scripts = (f for f in started.files if f.path in script.text and _SERVERS.search(f.text))
+    if not _SERVERS.search(script.text) and next(scripts, None) is None:
         return ()
     found = _Reading(started).read(script)
     # A script that always leaves before it starts anything was understood wrongly somewhere.
@@ -201,7 +202,7 @@ def _best(processes: tuple[Process, ...]) -> tuple[Process, ...]:
     return tuple(p for p in processes if not lacks(p) or p.argv[0].origin not in complete)
 
 
-def _named(processes: tuple[Process, ...]) -> tuple[Process, ...]:
+def told_apart(processes: tuple[Process, ...]) -> tuple[Process, ...]:
     """The script's name, with the line where it starts several engines."""
     lines = [process.argv[0].origin.line for process in processes if _is_engine(process)]
     named, seen = [], []

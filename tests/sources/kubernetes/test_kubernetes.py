@@ -248,3 +248,18 @@ def test_no_text_raises(text: str) -> None:
     read_kubernetes("x", text, Given())
     read_helm("x", text, Given())
     chart_template("x", text)
+
+
+def test_a_script_that_starts_itself_comes_to_an_end() -> None:
+    config = (
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: s}\n"
+        "data: {a.sh: 'bash /s/a.sh; /s/b.sh; vllm serve a', b.sh: '/s/a.sh; vllm serve b'}\n"
+    )
+    mount = (
+        "      volumeMounts: [{name: v, mountPath: /s}]\n"
+        "  volumes: [{name: v, configMap: {name: s}}]\n"
+    )
+    for command in ("[bash, /s/a.sh]", "[/s/a.sh]", "[sh, -c, 'exec /s/a.sh']"):
+        found = read_source("x", f"{config}---\n{_pod(command)}{mount}")
+        models = [d.deployment.model.value for d in found if d.deployment is not None]
+        assert set(models) == {"a", "b"}
