@@ -41,6 +41,7 @@ class Loading:
     makes_instance_id: bool
     connector_keys: Literal["ignored", "as written", "converted"]
     connector_json: bool
+    hashes_by_name: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,15 @@ class LMCacheConfig:
     checks: tuple[Step, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Hashing:
+    """How a vLLM hashes: the names of its algorithms, and whether the first hash of a chain has a
+    fixed seed where PYTHONHASHSEED is not set."""
+
+    names: frozenset[str]
+    fixed_seed: bool
+
+
 def lmcache_configs(version: str | None) -> tuple[LMCacheConfig, ...]:
     """The releases that answer for that version of LMCache, the oldest first.
 
@@ -95,10 +105,24 @@ def names_in_vllm(version: str | None) -> frozenset[str]:
     Those of any release where the version is None or was not read.
     """
     data = _data("kv-transfer.json")
-    versions = [*data["versions"]]
-    around = set(neighbours(version, versions) if version is not None else ()) or set(versions)
-    named = _named(data["lmcache"], versions)
-    return frozenset(name for one in around for name in named[one])
+    named = _named(data["lmcache"], [*data["versions"]])
+    return frozenset(name for one in _around(version, data) for name in named[one])
+
+
+@cache
+def hashing_of_vllm(version: str | None) -> tuple[Hashing, ...]:
+    """Of the releases that answer for that version of vLLM; of any where it was not read."""
+    data = _data("kv-transfer.json")
+    facts = dict(by_version(data["hashing"], [*data["versions"]]))
+    return tuple(
+        Hashing(frozenset(facts[one]["names"]), facts[one]["fixed_seed"])
+        for one in _around(version, data)
+    )
+
+
+def _around(version: str | None, data: dict[str, Any]) -> tuple[str, ...]:
+    versions = (*data["versions"],)
+    return (() if version is None else neighbours(version, versions)) or versions
 
 
 @cache

@@ -19,6 +19,7 @@ from hmactl.engine.answer import LMCacheSettings
 from hmactl.engine.dryboot.lmcache_settings import unread_keys
 from hmactl.engine.dryboot.lmcache_source import similar, unread_mp_keys, unread_variables
 from hmactl.facts.lmcache import IN_PROCESS, SERVED
+from hmactl.facts.lmcache_hashes import hashes
 from hmactl.facts.lmcache_loading import (
     PREFIX,
     Loaded,
@@ -63,8 +64,8 @@ def lmcache_settings(
 ) -> LMCacheSettings | None:
     """What that LMCache beside that vLLM makes of them; None where nothing is known of it.
 
-    Where a version is None it may be any that the catalogue has. Hashes and remote stores are
-    left open: they hang on vLLM, and on code that only an installed LMCache has.
+    Where a version is None it may be any that the catalogue has. Remote stores are left open: they
+    hang on code that only an installed LMCache has.
     """
     releases = lmcache_configs(version)
     if not releases:
@@ -84,6 +85,10 @@ def lmcache_settings(
             name for name in newest.unreadable if all(name in a.unreadable for a in answers)
         ),
         refusal=None if None in refusals else newest.refusal,
+        hashes_differ=all(answer.hashes_differ for answer in answers),
+        hash_loads=newest.hash_loads
+        if all(answer.hash_loads is newest.hash_loads for answer in answers)
+        else None,
         server_options=_server_options(written, version),
     )
 
@@ -111,6 +116,7 @@ def _settings(written: Written, release: LMCacheConfig, vllm: str | None) -> LMC
             unknown |= {
                 _KEY + key: [] for key in keys if key in release.keys and _KEY + key not in source
             }
+    hashed = hashes(release, vllm, loaded.values, written.environment)
     in_file = [] if written.file is None else [s.name for s in written.file.settings]
     return LMCacheSettings(
         values=_plain(loaded.values),
@@ -125,6 +131,8 @@ def _settings(written: Written, release: LMCacheConfig, vllm: str | None) -> LMC
         },
         unreadable=tuple(unreadable),
         refusal=loaded.refusal,
+        hashes_differ=hashed.differ is True,
+        hash_loads=hashed.loads,
     )
 
 

@@ -158,6 +158,7 @@ def test_a_loader_of_its_own(tmp_path: Path) -> None:
         "makes_instance_id": False,
         "connector_keys": "ignored",
         "connector_json": False,
+        "hashes_by_name": False,
     }
 
 
@@ -170,6 +171,7 @@ def test_a_loader_of_another_module(tmp_path: Path, replaced: bool, file_checked
         "lmcache/v1/config_base.py": BASE,
         f"{VLLM}/utils.py": INTEGRATION.format(UPDATES),
         f"{VLLM}/vllm_v1_adapter.py": SETS,
+        "lmcache/v1/token_database.py": "from vllm.utils.hashing import get_hash_fn_by_name\n",
     }
     assert _read(tmp_path, files)["loading"] == {
         "over_file": True,
@@ -182,6 +184,7 @@ def test_a_loader_of_another_module(tmp_path: Path, replaced: bool, file_checked
         "makes_instance_id": True,
         "connector_keys": "converted",
         "connector_json": True,
+        "hashes_by_name": True,
     }
 
 

@@ -35,6 +35,8 @@ def _vllm(fields: str) -> dict[str, str]:
         "vllm/config/utils.py": "def config(cls): return d(cls, ConfigDict(extra='forbid'))\n",
         "vllm/config/kv_transfer.py": "from vllm.config.utils import config\n"
         f"@config\nclass KVTransferConfig:\n    {fields}\n",
+        "vllm/utils/hashing.py": "def get_hash_fn_by_name(n):\n    return f if n == 'a' else g\n",
+        "vllm/v1/core/kv_cache_utils.py": "DEFAULT_NONE_HASH_SEED = 's'\n",
     }
 
 
@@ -53,6 +55,8 @@ def test_a_release_is_added_and_the_others_stay(tmp_path: Path) -> None:
         "kv_new": [{"from": "1.1", "to": "1.1", "type": "int", "default": 1}],
         "kv_role": [{"from": "1.0", "to": "1.1", "type": "str", "default": "a"}],
     }
+    hashing = {"names": ["a"], "fixed_seed": True}
+    assert written["hashing"] == [{"from": "1.0", "to": "1.1", **hashing}]
     assert written["others"] == [{"from": "1.0", "to": "1.1", "are": "refused"}]
     done = _refresh("kv-transfer", "--vllm", "1.0", *places, "--fresh")
     assert list(json.loads((data / "kv-transfer.json").read_text())["versions"]) == ["1.0"]
@@ -78,11 +82,12 @@ def test_a_file_is_written_as_it_was_read(tmp_path: Path, part: ModuleType) -> N
 
 def test_all_of_them_at_once(tmp_path: Path) -> None:
     """One command, which changes nothing where no release is given, and no other file."""
-    shutil.copytree(DATA, tmp_path / "data")
-    done = _refresh("all", "--wheels", str(tmp_path), "--data", str(tmp_path / "data"))
+    copy = tmp_path / "data"
+    shutil.copytree(DATA, copy)
+    before = {path.name: path.read_text("utf-8") for path in copy.glob("*.json")}
+    done = _refresh("all", "--wheels", str(tmp_path), "--data", str(copy))
     assert done.returncode == 0, done.stderr
-    for path in DATA.glob("*.json"):
-        assert (tmp_path / "data" / path.name).read_text("utf-8") == path.read_text("utf-8")
+    assert before == {path.name: path.read_text("utf-8") for path in copy.glob("*.json")}
     # With no file to begin with, every one that this command makes is there.
     done = _refresh("all", "--wheels", str(tmp_path), "--data", str(tmp_path / "new"))
     assert done.returncode == 0, done.stderr

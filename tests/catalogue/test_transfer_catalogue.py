@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from hmactl.catalogue.neighbours import neighbours
+from hmactl.catalogue.source.hashing import hashing
 from hmactl.catalogue.source.hma_rules import NotUnderstoodError
 from hmactl.catalogue.source.modules import directory_sources
 from hmactl.catalogue.source.transfer import transfer_config
@@ -102,3 +103,31 @@ def test_every_release_of_the_window() -> None:
     assert minors == {str(minor) for minor in range(11, 34)}
     # In all of them, by vllm.config.kv_transfer.
     assert all({"kv_connector", "kv_role", "engine_id"} <= r.fields for r in every)
+
+
+HASHES = """
+def get_hash_fn_by_name(name):
+    if name == "sha256":
+        return sha256
+    if name == "xxhash" and other == "no name":
+        return xxhash
+    raise ValueError(f"no {name}")
+"""
+
+
+@pytest.mark.parametrize(
+    ("cache", "fixed"),
+    [("DEFAULT_NONE_HASH_SEED = 's'\n", True), ("NONE_HASH: int\nSEED = 1\n", False)],
+)
+def test_hash_algorithms(tmp_path: Path, cache: str, fixed: bool) -> None:
+    for module, text in (("utils/hashing", HASHES), ("v1/core/kv_cache_utils", cache)):
+        path = tmp_path / "vllm" / f"{module}.py"
+        path.parent.mkdir(parents=True)
+        path.write_text(text)
+    read = hashing(directory_sources("vllm", tmp_path))
+    assert read == {"names": ["sha256", "xxhash"], "fixed_seed": fixed}
+
+
+def test_hash_algorithms_elsewhere_are_not_guessed(tmp_path: Path) -> None:
+    with pytest.raises(NotUnderstoodError):
+        hashing(directory_sources("vllm", tmp_path))

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 FILE = "LMCACHE_CONFIG_FILE"
+HASHING = {"PYTHONHASHSEED", "VLLM_WORKER_MULTIPROC_METHOD"}
 
 
 def _loader() -> Any:
@@ -87,8 +88,9 @@ def _loaded(case: dict[str, Any], load: Any) -> dict[str, Any]:
 
 
 def _answer(case: dict[str, Any], load: Any, settings: Any, file: Path) -> dict[str, Any]:
-    for name in [name for name in os.environ if name.startswith("LMCACHE_")]:
-        del os.environ[name]
+    for name in [*os.environ]:
+        if name.startswith("LMCACHE_") or name in HASHING:
+            del os.environ[name]
     os.environ.update(case["environment"])
     if case["file"] is not None:
         file.write_text(case["file"], "utf-8")

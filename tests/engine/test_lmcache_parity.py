@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from hmactl.catalogue.lmcache_config import lmcache_configs
 from hmactl.deployment.deployment import Connector
 from hmactl.deployment.setting import DEFAULT
 from hmactl.engine.answer import LMCacheSettings
@@ -110,7 +111,7 @@ def _as_file(environment: dict[str, str]) -> str:
     return "".join(lines)
 
 
-def _rows() -> dict[str, Row]:
+def _values() -> dict[str, Row]:
     rows = {"nothing": Row(), "empty-file": Row(file=""), "comment": Row(file="# nothing\n")}
     for key in KEYS:
         variable = f"LMCACHE_{key.upper()}"
@@ -124,15 +125,11 @@ def _rows() -> dict[str, Row]:
             rows[f"both {key}: {text}, {other}"] = Row({variable: other}, f"{key}: {text}\n")
             rows[f"both {key}: {other}, {text}"] = Row({variable: text}, f"{key}: {other}\n")
         rows[f"all {key}"] = Row({variable: "3"}, f"{key}: 4\n", {f"lmcache.{key}": 5})
-    for name in ("plugin_locations", "external_backends", "nixl_peer_port", "nixl_role"):
-        variable = f"LMCACHE_{name.upper()}"
-        rows[f"old variable {name}"] = Row({variable: "1"}, names=(variable,))
-        rows[f"old key {name}"] = Row(file=f"{name}: '1'\n", names=(name,))
-    rows["old-and-new"] = Row(
-        {"LMCACHE_PLUGIN_LOCATIONS": "/o", "LMCACHE_RUNTIME_PLUGIN_LOCATIONS": "/n"}
-    )
-    rows["old-behind-new"] = Row(file="runtime_plugin_locations: /n\nplugin_locations: /o\n")
-    rows["new-behind-old"] = Row(file="plugin_locations: /o\nruntime_plugin_locations: /n\n")
+    return rows
+
+
+def _checks() -> dict[str, Row]:
+    rows = {}
     for name, settings in (("p2p", P2P), ("pd", PD), ("nixl", NIXL)):
         rows[name] = Row(settings)
         rows[f"{name} file"] = Row(file=_as_file(settings))
@@ -178,6 +175,20 @@ def _rows() -> dict[str, Row]:
         rows[f"check {name}"] = Row(environment)
         rows[f"check {name} file"] = Row(file=_as_file(environment))
         rows[f"check {name} both"] = Row(environment, file="chunk_size: 64\n")
+    return rows
+
+
+def _names() -> dict[str, Row]:
+    rows = {}
+    for name in ("plugin_locations", "external_backends", "nixl_peer_port", "nixl_role"):
+        variable = f"LMCACHE_{name.upper()}"
+        rows[f"old variable {name}"] = Row({variable: "1"}, names=(variable,))
+        rows[f"old key {name}"] = Row(file=f"{name}: '1'\n", names=(name,))
+    rows["old-and-new"] = Row(
+        {"LMCACHE_PLUGIN_LOCATIONS": "/o", "LMCACHE_RUNTIME_PLUGIN_LOCATIONS": "/n"}
+    )
+    rows["old-behind-new"] = Row(file="runtime_plugin_locations: /n\nplugin_locations: /o\n")
+    rows["new-behind-old"] = Row(file="plugin_locations: /o\nruntime_plugin_locations: /n\n")
     names = {
         "typo": ("chunk_sise", "LMCACHE_CHUNKSIZE", "LMCACHE_LMCACHE_CHUNK_SIZE"),
         "fine": ("chunk_size", "LMCACHE_CHUNK_SIZE", "LMCACHE_LMCACHE_INSTANCE_ID"),
@@ -188,6 +199,11 @@ def _rows() -> dict[str, Row]:
     }
     for name, written in names.items():
         rows[f"names {name}"] = Row(names=written)
+    for algorithm in ("builtin", "sha256", "sha256_cbor", "sha256_cbor_64bit", "xxhash", "md5", ""):
+        for seed in ({}, {"PYTHONHASHSEED": "0"}, {"PYTHONHASHSEED": "random"}):
+            environment = {"LMCACHE_PRE_CACHING_HASH_ALGORITHM": algorithm} | seed
+            rows[f"hash {algorithm} {seed}"] = Row(environment)
+    rows["hash forked"] = Row({"VLLM_WORKER_MULTIPROC_METHOD": "fork"})
     rows["file-names"] = Row(
         file="chunksize: 1\nLMCACHE_CHUNK_SIZE: 2\nec: {a: 1}\nweka_path: /w\n"
     )
@@ -207,7 +223,7 @@ def _rows() -> dict[str, Row]:
     return rows
 
 
-ROWS = _rows()
+ROWS = _values() | _checks() | _names()
 
 
 def _ours(row: Row, version: str, vllm: str | None = None) -> LMCacheSettings:
@@ -304,10 +320,12 @@ def test_the_installed_release(engine: Engine, tmp_path: Path) -> None:
 def test_the_dry_boot(engine: Engine, tmp_path: Path, directory: str | None) -> None:
     """The same of the dry boot, which has more to say, and of fewer rows, which take it longer."""
     assert engine.vllm is not None
-    few = ("names", "old", "extra", "file-", "check", "all", "nothing")
+    few = ("names", "hash", "old", "extra", "file-", "check", "all", "nothing")
     rows = {name: row for name, row in ROWS.items() if name.startswith(few)}
     rows |= dict([*ROWS.items()][::25])
     said = _ask(engine, tmp_path, rows, directory, dry_boot=True)
+    # The dry boot says of older releases what newer ones do.
+    by_name = lmcache_configs(said["version"])[0].loading.hashes_by_name
     wrong = []
     for name, row in rows.items():
         boot = LMCacheSettings.model_validate(said["answers"][name]["dry_boot"])
@@ -319,6 +337,9 @@ def test_the_dry_boot(engine: Engine, tmp_path: Path, directory: str | None) -> 
         theirs = {k: v for k, v in boot.values.items() if ours.values.get(k, INSTANCE_ID) != v}
         if boot.refusal is None and theirs.keys() - {INSTANCE_ID}:
             wrong.append(f"{name}: values: the dry boot's {theirs}")
+        hashed = [(s.hashes_differ, s.hash_loads) for s in (boot, ours)]
+        if boot.refusal is None and by_name and hashed[0] != hashed[1]:
+            wrong.append(f"{name}: hashes: the dry boot's and ours: {hashed}")
         if (boot.refusal is None) is not (ours.refusal is None):
             wrong.append(f"{name}: refusal: {boot.refusal!r}, ours {ours.refusal!r}")
     assert wrong == [], said["version"]

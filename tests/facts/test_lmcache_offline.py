@@ -139,6 +139,41 @@ def test_options_of_the_server_where_there_is_one() -> None:
     assert _settings().server_options == ()
 
 
+@pytest.mark.parametrize(
+    ("algorithm", "lmcache", "vllm", "seed", "differ", "loads"),
+    [
+        # Python's own hash, in every release.
+        ("builtin", None, None, None, True, False),
+        ("builtin", "0.3.5", "0.33.0", None, True, False),
+        ("builtin", None, None, "0", False, False),
+        ("builtin", None, None, "random", True, False),
+        # vLLM's first hash has a fixed seed from 0.29.0 on.
+        ("sha256_cbor", "0.5.6", "0.28.0", None, True, True),
+        ("sha256_cbor", "0.5.6", "0.29.0", None, False, True),
+        ("sha256_cbor", "0.5.6", None, None, False, True),
+        ("xxhash", "0.5.6", "0.29.0", None, True, True),
+        ("xxhash", "0.5.6", "0.12.0", None, True, False),
+        ("xxhash", "0.5.6", None, "0", False, None),
+        # 0.3.9 asks vLLM for two functions by another way, which is left open.
+        ("sha256_cbor", "0.3.9", "0.28.0", None, False, None),
+    ],
+)
+def test_hashes(
+    algorithm: str,
+    lmcache: str | None,
+    vllm: str | None,
+    seed: str | None,
+    differ: bool,
+    loads: bool | None,
+) -> None:
+    environment = {"LMCACHE_PRE_CACHING_HASH_ALGORITHM": algorithm}
+    if seed is not None:
+        environment["PYTHONHASHSEED"] = seed
+    settings = lmcache_settings(Written(environment), lmcache, vllm)
+    assert settings is not None
+    assert (settings.hashes_differ, settings.hash_loads) == (differ, loads)
+
+
 def test_names_of_vllms_own_connectors() -> None:
     names = ("LMCACHE_USE_EXPERIMENTAL", "LMCACHE_USE_UPSTREAM_MP")
     written = Written({}, names=names)

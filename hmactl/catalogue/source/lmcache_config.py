@@ -18,6 +18,7 @@ CONFIG = "lmcache.v1.config"
 BASE = "lmcache.v1.config_base"
 INTEGRATION = "lmcache.integration.vllm.utils"
 ADAPTER = "lmcache.integration.vllm.vllm_v1_adapter"
+TOKENS = "lmcache.v1.token_database"
 SERVED_ADAPTER = "lmcache.integration.vllm.vllm_multi_process_adapter"
 # What a function does, by its name and digest, as hmactl.facts.lmcache_converters has it.
 _CONVERTERS = {
@@ -142,7 +143,8 @@ def _loading(sources: Sources) -> dict[str, Any]:
     remote_url of the file has to be one. ``file_checked``, ``variables_checked``: when the checks
     run with a file, and whether they do without. ``makes_instance_id``: where there is none.
     ``connector_keys``: whether a connector's `lmcache.*` keys are set, and whether converted;
-    ``connector_json``: an extra_config of them that is a text is.
+    ``connector_json``: an extra_config of them that is a text is. ``hashes_by_name``: vLLM is asked
+    for the hash algorithm by its name.
     """
     made_in, maker = _maker(sources)
     from_env = _step(sources, made_in, maker, "_from_env")
@@ -172,7 +174,12 @@ def _loading(sources: Sources) -> dict[str, Any]:
         "makes_instance_id": any(f"if not {empty}:" in post_init for empty in _EMPTY),
         "connector_keys": _connector_keys(setter),
         "connector_json": "json.loads" in setter,
+        "hashes_by_name": "get_hash_fn_by_name" in _module(sources, TOKENS),
     }
+
+
+def _module(sources: Sources, name: str) -> str:
+    return "".join(ast.unparse(node) for node in body(sources, name))
 
 
 def _maker(sources: Sources) -> tuple[str, ast.FunctionDef]:
