@@ -26,6 +26,10 @@ def forms_of(question: Question, model: Model, *, fp8: bool) -> frozenset[str]:
             forms.add("block_size_beside_states")
     if model.hybrid and question.prefix_caching is not None:
         forms.add("prefix_caching_beside_states")
+    if forms & {"window", "chunk"} and question.pipeline_parallel_size > 1:
+        forms.add("pipeline_stages_of_windows")
+    if forms & {"window", "chunk"} and question.async_scheduling is False:
+        forms.add("windows_without_async_scheduling")
     if question.pipeline_parallel_size > 1:
         forms.add("pipeline_stages_of_states" if model.hybrid else "pipeline_stages")
     if question.decode_context_parallel_size > 1:

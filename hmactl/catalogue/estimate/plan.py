@@ -303,15 +303,13 @@ def _in_flight(
     """Tokens that are scheduled and not settled. Matters to windows and chunks only."""
     if not any(layer.spec.kind in {SLIDING, CHUNKED} for layer in layers):
         return 0
-    if question.pipeline_parallel_size > 1:
-        raise UnknownError("windows on several pipeline stages")
     tokens = question.max_num_batched_tokens
     if tokens is None:
         tokens = _batched_tokens(question.gpu, config, release)
         if question.max_num_seqs is not None:
             tokens = min(tokens, question.max_num_seqs * length)
-    batches = release.batches_in_flight if question.async_scheduling is not False else 1
-    return tokens * batches
+    ahead = release.batches_in_flight - 1 if question.async_scheduling is not False else 0
+    return tokens * (question.pipeline_parallel_size + ahead)
 
 
 def _batched_tokens(gpu: Gpu | None, config: ModelConfig, release: Release) -> int:
