@@ -2,6 +2,8 @@
 
 import sys
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +12,9 @@ import click
 from hmactl.cli.options import engine_options, source_options
 
 if TYPE_CHECKING:
+    from hmactl.launch.verify.found import Found
+    from hmactl.launch.verify.result import Comparison
+    from hmactl.launch.verify.server import Server
     from hmactl.report.model import DeploymentReport
 
 
@@ -41,6 +46,27 @@ if TYPE_CHECKING:
     metavar="KEY",
     help="Of the server; better in VLLM_API_KEY than on a command line.",
 )
+@click.option(
+    "--probe",
+    is_flag=True,
+    help="Send long prompts and prove that what is stored outside the GPU comes back.",
+)
+@click.option(
+    "--probe-tokens",
+    type=click.IntRange(min=1),
+    default=500_000,
+    show_default=True,
+    metavar="N",
+    help="Send at most about this many prompt tokens.",
+)
+@click.option(
+    "--probe-timeout",
+    type=click.FloatRange(min=1),
+    default=300.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Give up on the answers of a probe after this long.",
+)
 @click.option("--format", "output", type=click.Choice(("text", "json")), default="text")
 def command(
     target: str,
@@ -49,7 +75,7 @@ def command(
     color: str,
     **options: Any,
 ) -> None:
-    """Hold a running server against its plan; it is only read from.
+    """Hold a running server against its plan; it is only read from, unless with --probe.
 
     With SOURCE the plan is made as `hmactl check` does. With a URL and no --plan it shows what the
     server says. Waits up to --timeout for a server that is not ready, the dry boot included.
@@ -64,6 +90,7 @@ def command(
     from hmactl.launch.verify.verify import verify
 
     url, logs, once, api_key = (options.pop(name) for name in ("url", "logs", "once", "api_key"))
+    probing = {name: options.pop(f"probe{name}") for name in ("", "_tokens", "_timeout")}
     deadline = time.monotonic() + options["timeout"]
     is_url = target.startswith(("http://", "https://"))
     if is_url and url is not None:
@@ -71,11 +98,10 @@ def command(
     if plan is not None and not is_url:
         raise click.UsageError("--plan is for a URL; the plan of a SOURCE is made anew")
     if is_url:
-        planned = None if plan is None else _reported(plan)
-        address: str | None = target
+        made = _Made(None if plan is None else _reported(plan), target, None)
     else:
-        planned, own = _checked(target, options)
-        address = url or own
+        made = _checked(target, dict(options))
+    address = url or made.url
     if address is None:
         raise click.UsageError("the deployment has no TCP port of its own: give --url")
     try:
@@ -87,7 +113,10 @@ def command(
     except OSError as error:
         raise click.BadParameter(f"cannot be read: {error.strerror}", param_hint="--log") from None
     wait = 0.0 if once else max(0.0, deadline - time.monotonic())
-    verification = verify(server, planned, log, wait=wait)
+    probe = None
+    if probing[""]:
+        probe = _probing(server, made, probing, quiet=bool(options.get("quiet")))
+    verification = verify(server, made.report, log, wait=wait, probe=probe)
     if output == "json":
         click.echo(verification.model_dump_json(indent=2, by_alias=True))
     else:
@@ -95,9 +124,19 @@ def command(
     sys.exit(verification.status)
 
 
-def _checked(source: str, asking: dict[str, Any]) -> "tuple[DeploymentReport, str | None]":
-    """The plan of a source, and where its server would answer."""
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """The plan, where its server would answer, and the tokens that its connector stores at once."""
+
+    report: "DeploymentReport | None"
+    url: str | None
+    chunk: int | None
+
+
+def _checked(source: str, asking: dict[str, Any]) -> _Made:
+    """The plan of a source."""
     from hmactl.cli.asking import Asking, Reading, UsageFailure
+    from hmactl.facts.lmcache_memory import chunk_tokens, server_chunk_tokens
     from hmactl.launch.address import serve_url
     from hmactl.report.build import build_report
 
@@ -108,10 +147,39 @@ def _checked(source: str, asking: dict[str, Any]) -> "tuple[DeploymentReport, st
     engine = how.engine()
     with how.session(engine) as session:
         checked = how.check(documents[0], session)
-    if checked.deployment is None or checked.failure is not None or checked.verdict.flag is None:
+    if checked.deployment is None or checked.facts is None or checked.verdict.flag is None:
         reason = checked.failure or checked.verdict.reason
         raise UsageFailure(f"{source} has no plan: {reason}; see `hmactl check {source}`")
-    return build_report([checked]).deployments[0], serve_url(checked.deployment)
+    chunk = chunk_tokens(checked.facts) or server_chunk_tokens(checked.facts)
+    report = build_report([checked]).deployments[0]
+    return _Made(report, serve_url(checked.deployment), chunk)
+
+
+def _probing(
+    server: "Server", made: _Made, options: dict[str, Any], *, quiet: bool
+) -> "Callable[[Found], tuple[Comparison, ...]]":
+    """The probe, to be run once it is known what the server says of itself."""
+    from hmactl.launch.verify.probe import Probe
+    from hmactl.launch.verify.probe_size import CannotProbeError
+    from hmactl.launch.verify.verify import why_no_probe
+
+    def tell(text: str) -> None:
+        if not quiet:
+            click.echo(f"hmactl: {text}", err=True)
+
+    def probe(found: "Found") -> "tuple[Comparison, ...]":
+        if (reason := why_no_probe(made.report, found)) is not None:
+            raise CannotProbeError(reason)
+        return Probe(
+            server,
+            found,
+            made.chunk,
+            budget=options["_tokens"],
+            timeout=options["_timeout"],
+            tell=tell,
+        ).run()
+
+    return probe
 
 
 def _reported(path: Path) -> "DeploymentReport":

@@ -17,7 +17,7 @@ def render_verification(verification: Verification, style: Style = plain) -> str
 def _lines(verification: Verification, style: Style) -> Iterator[str]:
     version = "" if verification.version is None else f"  vLLM {verification.version}"
     yield style(verification.server, "bold") + version
-    if verification.failure is None:
+    if verification.comparisons:
         yield from _table(verification.comparisons, style)
         yield ""
     yield _verdict(verification, style)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from hmactl.launch.verify.compare import compare
 from hmactl.launch.verify.found import Found, read_found
 from hmactl.launch.verify.log import Log
+from hmactl.launch.verify.probe_size import CannotProbeError
 from hmactl.launch.verify.result import Comparison, Verification
 from hmactl.launch.verify.server import NoAnswerError, Server
 from hmactl.report.model import DeploymentReport
@@ -26,7 +27,7 @@ def verify(
 ) -> Verification:
     """Wait up to ``wait`` seconds for the server's health, then compare it with the plan.
 
-    ``probe`` asks it further, which is only done where everything else is as planned or unknown.
+    ``probe`` sends it requests of its own.
     """
     shown = redact(server.url)
     found: Found | None = None
@@ -37,7 +38,7 @@ def verify(
         comparisons = compare(planned, found)
         if probe is not None:
             comparisons += probe(found)
-    except NoAnswerError as error:
+    except (NoAnswerError, CannotProbeError) as error:
         return Verification(
             server=shown,
             version=None if found is None else found.version,
@@ -45,6 +46,21 @@ def verify(
             failure=redact(str(error)),
         )
     return Verification(server=shown, version=found.version, comparisons=comparisons)
+
+
+def why_no_probe(planned: DeploymentReport | None, found: Found) -> str | None:
+    """Why nothing can come from outside the GPU, where that is known."""
+    name, role = None, None
+    if found.connector is not None:
+        name, role = found.connector.name or "none", found.connector.role
+    elif planned is not None and planned.engine is not None:
+        name = "none" if planned.connector is None else planned.connector.name
+        role = None if planned.connector is None else planned.connector.role
+    if name == "none":
+        return "there is no connector, so nothing can come from outside the GPU"
+    if role == "kv_producer":
+        return f"{name} is a kv_producer here, which loads nothing"
+    return None
 
 
 def _wait(server: Server, seconds: float) -> None:
