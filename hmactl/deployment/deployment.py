@@ -73,6 +73,7 @@ class Target:
     ``kv_cache_memory`` is the KV cache memory per GPU to plan for, when the operator knows it.
     ``memory_limit`` is the container's, ``shm`` the size of its ``/dev/shm``, ``disk`` the space
     for LMCache's disk directory (filesystem or ephemeral storage), ``memlock`` RLIMIT_MEMLOCK.
+    ``vllm``, ``lmcache`` and ``lmcache_server_version`` are versions.
     """
 
     gpu: str | None = None
@@ -86,6 +87,7 @@ class Target:
     kv_cache_memory: int | None = None
     vllm: str | None = None
     lmcache: str | None = None
+    lmcache_server_version: str | None = None
 
     @property
     def memory_bound(self) -> tuple[str, int] | None:

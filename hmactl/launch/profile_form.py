@@ -144,6 +144,7 @@ def _target(target: Target) -> list[_Entry]:
     found: list[tuple[str, Json]] = [("gpu", target.gpu), ("gpus", target.gpus)]
     found += [(name, _size(size)) for name, size in sizes.items()]
     found += [("vllm", target.vllm), ("lmcache", target.lmcache)]
+    found += [("lmcache_server_version", target.lmcache_server_version)]
     return [_Entry(key, value, None) for key, value in found if value is not None]
 
 

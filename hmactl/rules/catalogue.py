@@ -80,6 +80,9 @@ from hmactl.rules.lmc import (
     lmc038_placeholder,
     lmc039_bypass_lookup,
     lmc040_worker_ports,
+    lmc041_chunks_of_any_size,
+    lmc042_serializer_of_fp8,
+    lmc043_kivi,
 )
 from hmactl.rules.lms import (
     lms001_chunk_size,
@@ -96,6 +99,8 @@ from hmactl.rules.lms import (
     lms024_fp8_serializer,
     lms025_several_models,
     lms026_offloading_backend,
+    lms027_turboquant_layout,
+    lms028_other_release,
 )
 from hmactl.rules.mem import (
     mem001_does_not_fit,
@@ -195,6 +200,9 @@ RULES: tuple[Rule, ...] = (
     lmc038_placeholder,
     lmc039_bypass_lookup,
     lmc040_worker_ports,
+    lmc041_chunks_of_any_size,
+    lmc042_serializer_of_fp8,
+    lmc043_kivi,
     lms001_chunk_size,
     lms002_unknown_key,
     lms003_unknown_option,
@@ -208,6 +216,8 @@ RULES: tuple[Rule, ...] = (
     lms023_value,
     lms024_fp8_serializer,
     lms026_offloading_backend,
+    lms027_turboquant_layout,
+    lms028_other_release,
     mem001_does_not_fit,
     mem002_may_not_fit,
     mem003_weights_too_large,

@@ -94,6 +94,7 @@ class _Reading:
             kv_cache_memory=target.kv_cache_memory,
             vllm=target.vllm,
             lmcache=target.lmcache,
+            lmcache_server_version=target.lmcache_server_version,
         )
 
 

@@ -307,6 +307,11 @@ class TargetModel(_Section):
         description="LMCache version to check against where no LMCache is installed; in quotes.",
         examples=["0.5.6"],
     )
+    lmcache_server_version: Annotated[VersionText | None, GIVEN] = Field(
+        default=None,
+        description="LMCache version of the LMCache server, where it is known; in quotes.",
+        examples=["0.5.6"],
+    )
 
 
 class ProfileModel(_Section):

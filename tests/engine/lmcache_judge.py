@@ -14,6 +14,12 @@ import types
 from pathlib import Path
 from typing import Any
 
+import resp_store
+
+CHUNK, HEAD = 64, 64
+# The case that is judged.
+CASE: dict[str, Any] = {}
+
 
 def _config() -> Any:
     module = importlib.import_module("lmcache.integration.vllm.utils")
@@ -45,6 +51,133 @@ def serde(config: Any) -> None:
     importlib.import_module("lmcache.v1.storage_backend.naive_serde").CreateSerde(
         config.remote_serde, _metadata(), config
     )
+
+
+def _chunk(like: str) -> Any:
+    """Random keys and values, as a KV cache of that kind keeps them."""
+    import torch
+
+    torch.manual_seed(0)
+    values = torch.randn(2, 32, CHUNK, HEAD)
+    if not like.startswith("fp8"):
+        return values.to(torch.bfloat16)
+    return values.to(torch.float8_e4m3fn).view(torch.uint8)
+
+
+def _object(tensor: Any) -> Any:
+    import torch
+
+    memory: Any = importlib.import_module("lmcache.v1.memory_management")
+    described = memory.MemoryObjMetadata(
+        shape=tensor.shape,
+        dtype=tensor.dtype,
+        address=0,
+        phy_size=tensor.numel() * tensor.element_size(),
+        ref_count=1,
+        fmt=memory.MemoryFormat.KV_2LTD,
+    )
+    return memory.TensorMemoryObj(tensor.reshape(-1).view(torch.uint8), described, None)
+
+
+def _close(stored: Any, loaded: Any) -> None:
+    """Compression loses a little; another number is another thing."""
+    import torch
+
+    if stored.dtype is torch.uint8:
+        stored, loaded = (t.view(torch.float8_e4m3fn) for t in (stored, loaded.contiguous()))
+    difference = (stored.float() - loaded.reshape(stored.shape).float()).abs().nanmean()
+    if difference > 0.2 * stored.float().abs().mean():
+        raise ValueError(f"loaded is not what was stored: {difference}")
+
+
+def _serde_of(config: Any, tensor: Any) -> tuple[Any, Any]:
+    metadata = _metadata()
+    metadata.model_name, metadata.kv_dtype = "test_model", tensor.dtype
+    metadata.kv_shape, metadata.chunk_size = (32, 2, CHUNK, 1, HEAD), CHUNK
+    metadata.get_num_groups = lambda: 1
+    metadata.get_shapes = lambda *_a: [tensor.shape]
+    metadata.get_dtypes = lambda: [tensor.dtype]
+    module = importlib.import_module("lmcache.v1.storage_backend.naive_serde")
+    return metadata, module.CreateSerde(config.remote_serde, metadata, config)
+
+
+def exact(config: Any) -> None:
+    """The serializer on a chunk of this KV cache, and back."""
+    tensor = _chunk(CASE["cache_dtype"])
+    _metadata_of, (there, back) = _serde_of(config, tensor)
+    _close(tensor, back.deserialize(there.serialize(_object(tensor))).tensor)
+
+
+def smaller(config: Any) -> None:
+    tensor = _chunk("auto")
+    _metadata_of, (there, _back) = _serde_of(config, tensor)
+    chunk = _object(tensor)
+    if config.remote_serde != "naive" and there.serialize(chunk) is chunk:
+        raise ValueError("the serializer returns what it is given")
+
+
+def stored(config: Any) -> None:
+    """A chunk through the serializer and LMCache's connector, to a store and back."""
+    import asyncio
+
+    redis: Any = importlib.import_module("lmcache.v1.storage_backend.connector.redis_connector")
+    mixed = importlib.import_module("lmcache.v1.memory_allocators.mixed_memory_allocator")
+    importlib.import_module("lmcache.v1.protocol").init_remote_metadata_info(1)
+    tensor = _chunk("auto")
+    metadata, (there, back) = _serde_of(config, tensor)
+    allocator = mixed.MixedMemoryAllocator(1 << 25)
+    memory = types.SimpleNamespace(
+        config=config,
+        metadata=metadata,
+        get_full_chunk_size_bytes=lambda: tensor.numel() * 2,
+        allocate=allocator.allocate,
+    )
+
+    async def through() -> Any:
+        key = types.SimpleNamespace(to_string=lambda: "k")
+        if config.remote_url.startswith("resp://"):
+            loop = asyncio.get_running_loop()
+            connector = redis.RESPConnector("127.0.0.1", resp_store.start(), loop, memory, 1)
+        else:
+            connector = redis.RedisConnector.__new__(redis.RedisConnector)
+            connector.sem, connector.local_cpu_backend = asyncio.Semaphore(1), memory
+            connector.connection = resp_store.Dictionary()
+        await connector._put(key, there.serialize(_object(tensor)))
+        return back.deserialize(await connector._get(key)).tensor
+
+    _close(tensor, asyncio.run(through()))
+
+
+def _server_serde() -> Any:
+    arguments = CASE["request"]["lmcache_server"]
+    adapter = json.loads(arguments[arguments.index("--l2-adapter") + 1])
+    base = importlib.import_module("lmcache.v1.distributed.serde.base")
+    options = {key: value for key, value in adapter["serde"].items() if key != "type"}
+    config = base.SerdeConfig(adapter["serde"]["type"], options)
+    return importlib.import_module("lmcache.v1.distributed.serde").create_serde_processor(config)
+
+
+def server_exact(_config: Any) -> None:
+    """The serializer of the server's L2 on a chunk of this KV cache, and back."""
+    import torch
+
+    processor = _server_serde()
+    tensor = _chunk(CASE["cache_dtype"])
+    packed = types.SimpleNamespace(tensor=torch.empty(tensor.numel() * 2, dtype=torch.uint8))
+    loaded = types.SimpleNamespace(tensor=torch.empty_like(tensor))
+    processor._serializer.serialize(types.SimpleNamespace(tensor=tensor), packed, None)
+    processor._deserializer.deserialize(packed, loaded, None)
+    _close(tensor, loaded.tensor)
+
+
+def server_layout(_config: Any) -> None:
+    """What the serializer of the server's L2 says to a chunk of this shape."""
+    import torch
+
+    api = importlib.import_module("lmcache.v1.distributed.api")
+    shape = torch.Size((1 if CASE["mla"] else 2, 4, 16, CASE["values"]))
+    described = api.MemoryLayoutDesc([shape], [torch.bfloat16])
+    _server_serde()._serializer.estimate_serialized_size(described)
 
 
 def mla(config: Any) -> None:
@@ -115,9 +248,10 @@ def workers(config: Any) -> None:
     module.LMCacheWorker(config, metadata, None)
 
 
-def _judged(name: str) -> str | None:
+def _judged(case: dict[str, Any]) -> str | None:
+    CASE.update(case)
     try:
-        globals()[name](_config())
+        globals()[case["judge"]](_config())
     except Exception as error:  # noqa: BLE001 - whatever LMCache raises is its answer
         return f"{type(error).__name__}: {error}"
     return None
@@ -144,7 +278,7 @@ def main() -> None:
             os.environ.update(case["environment"])
             answer = {
                 "settings": settings.effective(case["request"]),
-                "verdict": _judged(case["judge"]) if case["judge"] else None,
+                "verdict": _judged(case) if case["judge"] else None,
             }
             with os.fdopen(write, "w", encoding="utf-8") as out:
                 out.write(json.dumps(answer, default=str))

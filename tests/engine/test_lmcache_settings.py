@@ -38,6 +38,7 @@ pytestmark = pytest.mark.engine
 V1 = "connector: LMCacheConnectorV1\n"
 MP = "connector: {{name: LMCacheMPConnector, extra_config: {{{}}}}}\n"
 SERVER = "lmcache_server: {{l1-size-gb: 20, eviction-policy: LRU, {}}}\n"
+HEAD_SIZE = 64
 HEAD = 'model: m\nenv: {{PYTHONHASHSEED: "0"{}}}\n'
 
 
@@ -54,6 +55,7 @@ class Row:
     mla: bool = False
     cache_dtype: str = "auto"
     prefix_caching: bool = True
+    heads: int = 2
 
 
 def lmcache(text: str, **more: Any) -> Row:
@@ -224,7 +226,28 @@ ROWS: dict[str, Row] = {
     "serde": lmcache(
         "remote_url: 'lm://c:1', remote_serde: torch", judge="serde", found={"LMC024": "torch"}
     ),
-    "serde-fine": lmcache("remote_url: 'lm://c:1', remote_serde: kivi", judge="serde"),
+    "serde-fine": lmcache("remote_url: 'lm://c:1', remote_serde: naive", judge="serde"),
+    "kivi": lmcache(
+        "remote_url: 'lm://c:1', remote_serde: kivi", judge="smaller", found={"LMC043": "kivi"}
+    ),
+    "not-kivi": lmcache("remote_url: 'lm://c:1', remote_serde: cachegen", judge="smaller"),
+    "compressed-chunks": lmcache(
+        "remote_url: 'resp://c:1', remote_serde: cachegen",
+        judge="stored",
+        found={"LMC041": "by whole chunks"},
+    ),
+    "compressed-chunks-in-redis": lmcache(
+        "remote_url: 'redis://c:1', remote_serde: cachegen", judge="stored"
+    ),
+    "whole-chunks-by-resp": lmcache("remote_url: 'resp://c:1'", judge="stored"),
+    "compressed-fp8": lmcache(
+        "remote_url: 'redis://c:1', remote_serde: cachegen",
+        judge="exact",
+        cache_dtype="fp8",
+        found={"LMC042": "a KV cache of fp8 for numbers"},
+    ),
+    "compressed": lmcache("remote_url: 'redis://c:1', remote_serde: cachegen", judge="exact"),
+    "plain-fp8": lmcache("remote_url: 'redis://c:1'", judge="exact", cache_dtype="fp8"),
     "numa": lmcache("numa_mode: always", judge="numa", found={"LMC024": "always"}),
     "numa-none": lmcache("local_cpu: true", judge="numa"),
     "external-lookup": lmcache(
@@ -342,6 +365,38 @@ ROWS: dict[str, Row] = {
         {"LMS024": "turboquant"},
         cache_dtype="fp8_e4m3",
     ),
+    "fp8-of-fp8": Row(
+        MP.format("") + SERVER.format("l2-adapter: {type: fs, base_path: /c, serde: {type: fp8}}"),
+        {"LMS024": "serializer fp8"},
+        "server_exact",
+        cache_dtype="fp8_e4m3",
+    ),
+    "fp8-of-others": Row(
+        MP.format("") + SERVER.format("l2-adapter: {type: fs, base_path: /c, serde: {type: fp8}}"),
+        judge="server_exact",
+    ),
+    "turboquant-mla": Row(
+        MP.format("")
+        + SERVER.format("l2-adapter: {type: fs, base_path: /c, serde: {type: turboquant}}"),
+        {"LMS027": "it has MLA"},
+        "server_layout",
+        mla=True,
+    ),
+    "turboquant-small-heads": Row(
+        MP.format("")
+        + SERVER.format("l2-adapter: {type: fs, base_path: /c, serde: {type: turboquant}}"),
+        {"LMS027": "1 x 64 values of a token are no multiple of `head_dim` 128"},
+        "server_layout",
+        heads=1,
+    ),
+    "turboquant-head-dim": Row(
+        MP.format("")
+        + SERVER.format(
+            "l2-adapter: {type: fs, base_path: /c, serde: {type: turboquant, head_dim: 64}}"
+        ),
+        judge="server_layout",
+        heads=1,
+    ),
     "serializer": Row(
         MP.format("")
         + SERVER.format("l2-adapter: {type: fs, base_path: /c, serde: {type: turboquant}}"),
@@ -393,6 +448,9 @@ def asked(name: str, row: Row) -> dict[str, Any]:
         "name": name,
         "environment": serve_environment(deployment),
         "judge": row.judge,
+        "cache_dtype": row.cache_dtype,
+        "mla": row.mla,
+        "values": row.heads * HEAD_SIZE,
         "request": {
             "flags": [{"name": n, "arguments": a} for n, a in serve_flags(deployment)],
             "lmcache_keys": names,
@@ -417,7 +475,9 @@ def case_of(name: str, row: Row, settings: dict[str, Any]) -> Case:
         "pipeline_parallel_size": 1,
     }
     spec = "MLAAttentionSpec" if row.mla else "FullAttentionSpec"
-    layer = LayerKind(spec=spec, count=2, block_size=16, page_size_bytes=4096, first_layer="")
+    kind = {"spec": spec, "count": 2, "block_size": 16, "page_size_bytes": 4096}
+    heads = {"num_kv_heads": row.heads, "head_size": HEAD_SIZE}
+    layer = LayerKind.model_validate(kind | heads | {"first_layer": ""})
     connector = ConnectorAnswer.model_construct(
         name=deployment.connector.name,
         class_=deployment.connector.name,

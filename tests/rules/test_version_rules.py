@@ -12,7 +12,7 @@ import pytest
 
 from hmactl.catalogue.gpus import find_gpu
 from hmactl.catalogue.known_issues import KnownIssue, known_issues
-from hmactl.deployment.deployment import Connector, Deployment, LMCacheServer
+from hmactl.deployment.deployment import Connector, Deployment, LMCacheServer, Target
 from hmactl.deployment.setting import DEFAULT, Setting
 from hmactl.engine.answer import Answer
 from hmactl.facts.facts import Facts
@@ -30,6 +30,7 @@ from hmactl.rules.hma import (
     hma007_block_over_budget,
     hma012_neither_works,
 )
+from hmactl.rules.lms import lms028_other_release
 from hmactl.rules.ver import ver001_known_issue, ver002_untried_pair, ver003_operations
 from hmactl.verdict.situation import verdict_of
 from hmactl.verdict.verdict import HMA_ON, Decision, Verdict
@@ -80,6 +81,7 @@ def _case(
     groups: Sequence[dict[str, Any]] = (STATES, ATTENTION),
     written: Connector | None = None,
     server: dict[str, Any] | None = None,
+    server_version: str | None = None,
     lmcache: dict[str, Any] | None = None,
     reports: bool = True,
     role: str = "kv_both",
@@ -114,6 +116,7 @@ def _case(
         name="p",
         model=Setting("model", "m", DEFAULT),
         connector=written or Connector(connector, DEFAULT, role=role),
+        target=Target(lmcache_server_version=server_version),
         lmcache_server=None
         if server is None
         else LMCacheServer(
@@ -273,6 +276,27 @@ CASES: dict[str, tuple[Rule, bool, Case]] = {
         ver002_untried_pair,
         False,
         _case("OffloadingConnector", versions={"vllm": "0.99.0"}),
+    ),
+    "server-of-another-release": (
+        lms028_other_release,
+        True,
+        _case(versions={"lmcache": "0.5.3"}, server_version="0.5.2"),
+    ),
+    "server-that-speaks-alike": (
+        lms028_other_release,
+        False,
+        _case(versions={"lmcache": "0.5.3"}, server_version="0.5.4"),
+    ),
+    "server-of-unknown-release": (lms028_other_release, False, _case()),
+    "server-of-unread-release": (
+        lms028_other_release,
+        False,
+        _case(server_version="0.99.0"),
+    ),
+    "server-of-nobody": (
+        lms028_other_release,
+        False,
+        _case("OffloadingConnector", server_version="0.5.2"),
     ),
     "newest-pair": (ver001_known_issue, False, _case()),
     "adapter": (
