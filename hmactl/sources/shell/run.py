@@ -12,11 +12,12 @@ from hmactl.sources.shell.expand import Expander
 from hmactl.sources.shell.here import file_written, here_text, printed
 from hmactl.sources.shell.state import Node, State, distinct
 from hmactl.sources.shell.tree import Script
-from hmactl.sources.shell.value import Piece, Value, constant, known_text
+from hmactl.sources.shell.value import Piece, Value, constant, known_text, part
 
 _MOST_STATEMENTS = 5_000
 _MOST_LEVELS = 60
 _MOST_ROUNDS = 32
+_SIDES = 2
 _BUILTINS = frozenset({"set", "shift", "source", ".", "read", "mapfile", "readarray"})
 
 States: TypeAlias = list[State]
@@ -198,7 +199,8 @@ class Run:
                     self._run_words(words[1:], node, state.copy(), inner)
                     return [state] if self._past_exits else []
             case "eval":
-                return self._nested(_joined_words(words[1:]), state)
+                after = self._nested(_joined_words(words[1:]), inner)
+                return after if inner is state else [state]
             case str() if name in _BUILTINS:
                 self._builtin(name, words[1:], node, state)
             case str() if name in inner.functions:
@@ -241,7 +243,8 @@ class Run:
         place = self._script.place(node)
         is_array = any(text and text.startswith("-") and "a" in text for text in texts)
         if len(names) == 1 and value is not None and not is_array:
-            state.assign(names[0], value, place)
+            whole = any(text and text.startswith("-") and "d" in text for text in texts)
+            state.assign(names[0], _stripped(value if whole else _first_line(value)), place)
             return
         for name in names:
             unknown = Piece(f"${name}", place, known=False, needs=(name,), splits=is_array)
@@ -425,9 +428,10 @@ class Run:
 
     def _list(self, node: Node, state: State) -> States:
         operator = next((c.type for c in node.children if c.type in {"&&", "||"}), "&&")
-        left, right = (
-            child for child in node.children if child.is_named and child.type != "comment"
-        )
+        sides = _named(node)
+        if len(sides) != _SIDES:
+            return self._all(sides, [state])
+        left, right = sides
         if self._conditions.is_test(left):
             answer = self._conditions.judge(left, state)
             yes, no = ([right], []) if operator == "&&" else ([], [right])
@@ -514,6 +518,30 @@ def _behind(word: Value, count: int) -> Value:
         found.append(Piece(text, from_start, piece.known, piece.needs))
         count = 0
     return tuple(found)
+
+
+def _first_line(value: Value) -> Value:
+    found: list[Piece] = []
+    for piece in value:
+        end = piece.text.find("\n")
+        if end >= 0:
+            return (*found, part(piece, 0, end))
+        found.append(piece)
+    return tuple(found)
+
+
+def _stripped(value: Value) -> Value:
+    """Without the blanks around it."""
+    pieces = list(value)
+    while pieces and not pieces[0].text.lstrip():
+        del pieces[0]
+    while pieces and not pieces[-1].text.rstrip():
+        del pieces[-1]
+    if pieces:
+        text = pieces[0].text
+        pieces[0] = part(pieces[0], len(text) - len(text.lstrip()), len(text))
+        pieces[-1] = part(pieces[-1], 0, len(pieces[-1].text.rstrip()))
+    return tuple(pieces)
 
 
 def _joined_words(words: Sequence[Value]) -> Value:

@@ -15,6 +15,7 @@ Variable: TypeAlias = "Value | list[Value]"
 """A variable's value; a list is an array."""
 
 MOST_STATES = 8
+_LARGEST = 1 << 17
 
 
 @dataclass(slots=True)
@@ -53,7 +54,10 @@ class State:
         )
 
     def assign(self, name: str, value: Variable, places: Places) -> None:
-        """Set a variable; one that is exported stays so."""
+        """Set a variable; one that is exported stays so. What has grown too large is not known."""
+        if _size(value) > _LARGEST:
+            unknown = Piece(f"${name}", places, known=False, splits=isinstance(value, list))
+            value = [(unknown,)] if isinstance(value, list) else (unknown,)
         self.variables[name] = value
         self.assigned[name] = places
         if self.exports_all:
@@ -68,6 +72,12 @@ class State:
             and self.files == other.files
             and self.returned == other.returned
         )
+
+
+def _size(value: Variable) -> int:
+    """Characters and pieces in a value."""
+    pieces = value if isinstance(value, tuple) else (p for item in value for p in item)
+    return sum(1 + len(piece.text) for piece in pieces)
 
 
 def distinct(states: Sequence[State]) -> list[State]:
