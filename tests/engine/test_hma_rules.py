@@ -1,7 +1,5 @@
 """The catalogue's rules about HMA against the engine itself: the installed one, and those in the
 interpreters that HMACTL_TEST_PYTHONS names (colon separated).
-
-EAGLE and HiSparse are left out: they need models of their own, and only their source was read.
 """
 
 import json
@@ -11,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tiny_configs import MLA, TEXT
 from tiny_models import write_config
 
 from hmactl.catalogue.connector_versions import NOT_INSTALLED, VllmRelease, vllm_releases
@@ -31,6 +30,33 @@ CHUNKS = "VLLM_ALLOW_CHUNKED_LOCAL_ATTN_WITH_HYBRID_KV_CACHE"
 # pytest's own would have the engine loaded anew for each test.
 UNSET = frozenset({CHUNKS, "PYTEST_CURRENT_TEST"})
 EVENTS = ("kv-events-config", json.dumps({"enable_kv_cache_events": False}))
+
+
+# An EAGLE head for the model with chunked local attention, and a tiny model with an indexer.
+HEAD: dict[str, object] = {
+    "architectures": ["LlamaForCausalLM"],
+    "model_type": "llama",
+    "hidden_size": 1024,
+    "intermediate_size": 1024,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 8,
+    "num_key_value_heads": 8,
+    "head_dim": 128,
+    "vocab_size": 32000,
+    "max_position_embeddings": 131072,
+    "rms_norm_eps": 1e-5,
+    "dtype": "bfloat16",
+}
+INDEXER: dict[str, object] = {
+    **TEXT,
+    **MLA,
+    "architectures": ["DeepseekV32ForCausalLM"],
+    "model_type": "deepseek_v32",
+    "index_head_dim": 128,
+    "index_n_heads": 4,
+    "index_topk": 64,
+}
+HISPARSE = ("attention-config", json.dumps({"hisparse_config": {}}))
 
 
 class _Memory:
@@ -86,6 +112,9 @@ def asked(
         (directory / name).mkdir()
         (directory / name / "config.json").write_text(json.dumps(config))
     write_config("llama", directory / "tiny")
+    for name, config in (("head", HEAD), ("indexer", INDEXER)):
+        (directory / name).mkdir()
+        (directory / name / "config.json").write_text(json.dumps(config))
     with Session(engine, Limits()) as session:
         yield Asked(release, session, directory)
 
@@ -114,6 +143,23 @@ def test_chunked_local_attention(asked: Asked, variable: str | None) -> None:
     answer = asked(model="chunks", **environment)
     allows = None if variable is None else variable == "1"
     _check(asked, answer, Circumstances(chunks=True, allows_chunks=allows), seen=None)
+
+
+def test_chunked_local_attention_with_eagle(asked: Asked) -> None:
+    draft = {"method": "eagle", "model": str(asked.directory / "head"), "num_speculative_tokens": 2}
+    answer = asked(("speculative-config", json.dumps(draft)), model="chunks")
+    assert answer.error is None
+    _check(asked, answer, Circumstances(chunks=True, eagle=True), seen=None)
+
+
+@pytest.mark.parametrize("name", [None, "LMCacheConnectorV1", "OffloadingConnector"])
+def test_hisparse(asked: Asked, name: str | None) -> None:
+    if not asked.release.rules.hma.hisparse_needs_hma:
+        pytest.skip(f"vLLM {asked.release.version} has no HiSparse")
+    answer = asked(HISPARSE, *([] if name is None else [_connector(name)]), model="indexer")
+    seen = None if answer.connector is None else answer.connector.supports_hma
+    assert (seen is None) is (name is None)
+    _check(asked, answer, Circumstances(hisparse=True), seen=seen)
 
 
 def test_kv_events_that_are_not_enabled(asked: Asked) -> None:
