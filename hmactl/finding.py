@@ -21,8 +21,37 @@ class Severity(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Edit:
+    """A change to a file that puts a finding right: ``new`` instead of ``old`` at that place.
+
+    Line and column count from 1. With ``behind`` the place is that of this name, and ``old`` is
+    the value that follows it. An edit that is not ``safe`` changes what an operator chose.
+    """
+
+    source: str
+    line: int
+    column: int
+    old: str
+    new: str
+    behind: str = ""
+    safe: bool = True
+
+
+def edit_at(
+    origin: Origin, old: str, new: str, *, behind: str = "", safe: bool = True
+) -> Edit | None:
+    """An edit at that place; None where it is in no file."""
+    if origin.line is None or origin.column is None:
+        return None
+    return Edit(origin.source, origin.line, origin.column, old, new, behind, safe)
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
-    """One finding: a rule id, how bad, what is wrong, what follows if ignored, and the fix."""
+    """One finding: a rule id, how bad, what is wrong, what follows if ignored, and the fix.
+
+    ``edit`` is the fix as a change to the file, where there is exactly one.
+    """
 
     id: str
     severity: Severity
@@ -30,3 +59,4 @@ class Finding:
     consequence: str
     fix: str
     origin: Origin
+    edit: Edit | None = None

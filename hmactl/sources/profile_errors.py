@@ -76,13 +76,16 @@ def _explain_missing(problems: Problems, location: tuple[int | str, ...]) -> Non
 def _explain_unknown(problems: Problems, route: Route) -> None:
     section, key = route[:-1], str(route[-1])
     known = _known_keys(section)
-    near = get_close_matches(key.lower().replace("-", "_"), known, 1)
+    near = get_close_matches(key.lower().replace("-", "_"), known, 2)
+    beside = problems.root.at(section)
+    taken = () if beside is None else beside.keys
     problems.at_key(
         "PRO004",
         route,
         f"{f'`{show(section)}`' if section else 'a profile'} has no key `{show((key,))}`",
         consequence="it would have no effect, so nothing starts until it is corrected",
         fix=f"a similar key exists: `{near[0]}`" if near else _home_of(section, key),
+        instead=near[0] if len(near) == 1 and near[0] not in taken else None,
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from hmactl.deployment.setting import Json, Origin
-from hmactl.finding import Finding, Severity
+from hmactl.finding import Edit, Finding, Severity, edit_at
 from hmactl.sources.node import Node, Position, Route
 from hmactl.sources.wording import shortened
 
@@ -24,9 +24,22 @@ class Problems:
     def origin(self, position: Position) -> Origin:
         return Origin(self.source, *position)
 
-    def at_key(self, rule: str, route: Route, message: str, *, consequence: str, fix: str) -> None:
-        """An error about a key; its setting is dropped."""
-        self._error(rule, self.root.key_position(route), message, consequence, fix)
+    def at_key(
+        self,
+        rule: str,
+        route: Route,
+        message: str,
+        *,
+        consequence: str,
+        fix: str,
+        instead: str | None = None,
+    ) -> None:
+        """An error about a key; its setting is dropped. ``instead`` is the key that is meant."""
+        position = self.root.key_position(route)
+        edit = None
+        if instead is not None:
+            edit = edit_at(self.origin(position), str(route[-1]), instead)
+        self._error(rule, position, message, consequence, fix, edit=edit)
         self.drop(route)
 
     def at_value(
@@ -44,10 +57,17 @@ class Problems:
         self.findings.append(Finding(rule, Severity.WARNING, message, consequence, fix, origin))
 
     def _error(
-        self, rule: str, position: Position, message: str, consequence: str, fix: str
+        self,
+        rule: str,
+        position: Position,
+        message: str,
+        consequence: str,
+        fix: str,
+        *,
+        edit: Edit | None = None,
     ) -> None:
         origin = self.origin(position)
-        self.findings.append(Finding(rule, Severity.ERROR, message, consequence, fix, origin))
+        self.findings.append(Finding(rule, Severity.ERROR, message, consequence, fix, origin, edit))
 
     def drop(self, route: Route) -> None:
         """Do without the whole setting in which the route ends.

@@ -16,9 +16,10 @@ Since: 0.1.0.
 
 from collections.abc import Iterator
 
-from hmactl.finding import Finding, Severity
+from hmactl.finding import Finding, Severity, edit_at
 from hmactl.rules.case import Case
 from hmactl.rules.lmc.in_process import in_process_settings
+from hmactl.rules.misspelt import meant
 
 ID = "LMC001"
 SEVERITY = Severity.ERROR
@@ -33,10 +34,12 @@ def check(case: Case) -> Iterator[Finding]:
     if case.facts.lmcache_file is not None and in_process_settings(case) is not None:
         of_file = case.facts.lmcache_file.settings
         found += [(s, settings.unknown_in_file.get(s.name)) for s in of_file]
+    taken = {setting.name for setting, _ in found}
     for setting, near in found:
         if near is None:
             continue
-        similar = ", ".join(f"`{name}`" for name in near)
+        similar = ", ".join(f"`{key}`" for key in near)
+        name = meant(setting.name, near, taken)
         yield Finding(
             ID,
             SEVERITY,
@@ -44,4 +47,5 @@ def check(case: Case) -> Iterator[Finding]:
             "it has no effect; LMCache says so in one line of its log at most",
             f"similar settings exist: {similar}" if similar else "remove it",
             setting.origin,
+            None if name is None else edit_at(setting.origin, setting.name, name),
         )

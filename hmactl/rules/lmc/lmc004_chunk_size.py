@@ -16,7 +16,7 @@ Since: 0.1.0.
 from collections.abc import Iterator
 
 from hmactl.facts.lmcache import IN_PROCESS
-from hmactl.finding import Finding, Severity
+from hmactl.finding import Finding, Severity, edit_at
 from hmactl.rules.blocks import group_blocks, misfit
 from hmactl.rules.case import Case
 
@@ -40,4 +40,5 @@ def check(case: Case) -> Iterator[Finding]:
         "chunks end inside of vLLM's blocks, and neither LMCache nor vLLM says so",
         f"`chunk_size: {fit.nearest}`, or another multiple of {fit.multiple}",
         setting.origin,
+        edit_at(setting.origin, str(size), str(fit.nearest), behind=setting.name, safe=False),
     )

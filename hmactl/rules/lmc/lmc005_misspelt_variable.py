@@ -15,9 +15,10 @@ Since: 0.1.0.
 
 from collections.abc import Iterator
 
-from hmactl.finding import Finding, Severity
+from hmactl.finding import Finding, Severity, edit_at
 from hmactl.rules.case import Case
 from hmactl.rules.lmc.in_process import HARMLESS_VARIABLES
+from hmactl.rules.misspelt import meant
 
 ID = "LMC005"
 SEVERITY = Severity.ERROR
@@ -30,15 +31,18 @@ def check(case: Case) -> Iterator[Finding]:
         name.startswith("LMCache") for name in case.facts.connector_classes
     ):
         return
+    taken = {setting.name for setting in case.facts.deployment.env}
     for setting in case.facts.deployment.env:
         similar = settings.unknown.get(setting.name)
         if not similar or setting.name in HARMLESS_VARIABLES:
             continue
+        name = meant(setting.name, similar, taken)
         yield Finding(
             ID,
             SEVERITY,
             f"LMCache {case.facts.answer.versions.lmcache} does not read `{setting.name}`",
             "it has no effect, and LMCache says nothing about it",
-            f"similar variables exist: {', '.join(f'`{name}`' for name in similar)}",
+            f"similar variables exist: {', '.join(f'`{one}`' for one in similar)}",
             setting.origin,
+            None if name is None else edit_at(setting.origin, setting.name, name),
         )

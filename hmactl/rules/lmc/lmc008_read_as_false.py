@@ -14,13 +14,14 @@ Since: 0.1.0.
 
 from collections.abc import Iterator
 
-from hmactl.finding import Finding, Severity
+from hmactl.finding import Finding, Severity, edit_at
 from hmactl.rules.case import Case
 from hmactl.rules.lmc.in_process import as_written, in_process_settings, written
 
 ID = "LMC008"
 SEVERITY = Severity.ERROR
 
+_MEANT_AS_TRUE = frozenset({"yes", "y", "on", "t", "enable", "enabled"})
 _MEANT_AS_FALSE = frozenset({"false", "f", "no", "n", "off", "0", "none", "null", "disabled", ""})
 
 
@@ -32,6 +33,7 @@ def check(case: Case) -> Iterator[Finding]:
         setting = written(case, key) if value is False else None
         if setting is None or isinstance(setting.value, bool) or says_no(setting.value):
             continue
+        word = str(setting.value)
         yield Finding(
             ID,
             SEVERITY,
@@ -39,6 +41,9 @@ def check(case: Case) -> Iterator[Finding]:
             "it is off, and LMCache says nothing about it",
             f"`{setting.name}: true`",
             setting.origin,
+            edit_at(setting.origin, word, "true", behind=setting.name)
+            if word.lower() in _MEANT_AS_TRUE
+            else None,
         )
 
 

@@ -18,7 +18,7 @@ Since: 0.1.0.
 from collections.abc import Iterator
 
 from hmactl.facts.lmcache import SERVED
-from hmactl.finding import Finding, Severity
+from hmactl.finding import Finding, Severity, edit_at
 from hmactl.rules.blocks import group_blocks, misfit
 from hmactl.rules.case import Case
 
@@ -47,4 +47,7 @@ def check(case: Case) -> Iterator[Finding]:
         "the connector refuses to register, and vLLM ends after loading the weights",
         f"`chunk-size: {fit.nearest}`, or another multiple of {fit.multiple}",
         server.origin if setting is None else setting.origin,
+        None
+        if setting is None
+        else edit_at(setting.origin, str(size), str(fit.nearest), behind=setting.name, safe=False),
     )

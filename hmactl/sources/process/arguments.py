@@ -13,7 +13,7 @@ from typing import Any
 
 from hmactl.catalogue.flags import Flag, Flags
 from hmactl.deployment.setting import Area, Json, Origin, Setting, Unknown
-from hmactl.finding import Finding, Severity
+from hmactl.finding import Finding, Severity, edit_at
 from hmactl.sources.process.part import part
 from hmactl.sources.process.word import Word
 from hmactl.sources.wording import shortened
@@ -239,7 +239,10 @@ class _Reading:
         no = "no-" if option.negative else ""
         negated = value.text.lower() in _FALSE
         opposite = f"--{option.name}" if option.negative else f"--no-{option.name}"
-        fix = f"write `{opposite}`" if negated else f"write `--{no}{option.name}` by itself"
+        right = opposite if negated else f"--{no}{option.name}"
+        fix = f"write `{opposite}`" if negated else f"write `{right}` by itself"
+        inline = "=" in word.text
+        written = word.text if inline else f"{word.text} {value.text}"
         self.findings.append(
             Finding(
                 "CLI003",
@@ -248,6 +251,7 @@ class _Reading:
                 "vLLM's parser refuses the command line",
                 fix,
                 value.origin,
+                edit_at(word.origin, written, right),
             )
         )
 

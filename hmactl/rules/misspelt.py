@@ -1,0 +1,20 @@
+"""Which name was meant by one that does not exist."""
+
+from collections.abc import Collection, Sequence
+from difflib import SequenceMatcher
+
+_ALIKE = 0.9
+_APART = 0.08
+
+
+def meant(name: str, near: Sequence[str], taken: Collection[str]) -> str | None:
+    """The one of the near names, best first, that can only have been meant; None if in doubt.
+
+    It is the only one, or differs by a letter or two from a name of some length while the next
+    differs by more. A name that is ``taken`` is set already.
+    """
+    if not near or near[0] in taken:
+        return None
+    likeness = [SequenceMatcher(None, name, one).ratio() for one in near[:2]]
+    alone = len(near) == 1 or (likeness[0] >= _ALIKE and likeness[1] <= likeness[0] - _APART)
+    return near[0] if alone else None

@@ -1,0 +1,150 @@
+"""The edits that rules offer: linted, fixed and linted again."""
+
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hmactl.fix.apply import apply_edits, edits_of
+from hmactl.lint import Pins
+from hmactl.lint_files import lint_text
+from hmactl.rules.misspelt import meant
+from hmactl.sources.given import Given
+
+PINS = Pins("0.32.0", "0.5.6")
+HEAD = "model: google/gemma-3-4b-it\nconnector: LMCacheConnectorV1\n"
+SERVE = (
+    "vllm serve google/gemma-3-4b-it --kv-transfer-config "
+    '\'{"kv_connector": "LMCacheConnectorV1", "kv_role": "kv_both"}\''
+)
+
+
+def fixed(text: str, *, unsafe: bool = False) -> str:
+    result = lint_text("f", text, PINS, Given(), None, named=True)
+    edits = edits_of(result.findings, unsafe=unsafe).get("f", ())
+    return apply_edits(text, edits).text
+
+
+@dataclass(frozen=True)
+class Fix:
+    name: str
+    before: str
+    after: str
+    unsafe: bool = False
+
+
+FIXES = [
+    Fix("PRO004", "modell: a/b  # ours\n", "model: a/b  # ours\n"),
+    Fix("PRO004 taken", "model: a/b\nmodell: c/d\n", "model: a/b\nmodell: c/d\n"),
+    Fix("PRO004 quoted", '"modell": a/b\n', '"modell": a/b\n'),
+    Fix(
+        "LMC001",
+        f"{HEAD}lmcache:\n  max_local_cpu_sise:   20.0 # x\n",
+        f"{HEAD}lmcache:\n  max_local_cpu_size:   20.0 # x\n",
+    ),
+    Fix(
+        "LMC001 taken",
+        f"{HEAD}lmcache: {{max_local_cpu_sise: 2, max_local_cpu_size: 1}}\n",
+        f"{HEAD}lmcache: {{max_local_cpu_sise: 2, max_local_cpu_size: 1}}\n",
+    ),
+    Fix(
+        "LMC005",
+        f"export LMCACHE_CHUNKSIZE=256\n{SERVE}\n",
+        f"export LMCACHE_CHUNK_SIZE=256\n{SERVE}\n",
+    ),
+    Fix(
+        "LMC008",
+        f"export LMCACHE_LOCAL_CPU='yes'; {SERVE}\n",
+        f"export LMCACHE_LOCAL_CPU='true'; {SERVE}\n",
+    ),
+    Fix(
+        "LMC008 in doubt",
+        f"export LMCACHE_LOCAL_CPU=perhaps\n{SERVE}\n",
+        f"export LMCACHE_LOCAL_CPU=perhaps\n{SERVE}\n",
+    ),
+    Fix(
+        "CLI003",
+        f"{SERVE} --enable-prefix-caching true \\\n  --port 1\n",
+        f"{SERVE} --enable-prefix-caching \\\n  --port 1\n",
+    ),
+    Fix(
+        "CLI003 negated",
+        f"{SERVE} --enable_prefix_caching=false\n",
+        f"{SERVE} --no-enable-prefix-caching\n",
+    ),
+    Fix(
+        "LMC004 needs unsafe",
+        f"{HEAD}lmcache: {{chunk_size: 200}}\n",
+        f"{HEAD}lmcache: {{chunk_size: 200}}\n",
+    ),
+    Fix(
+        "LMC004",
+        f"{HEAD}lmcache: {{chunk_size: 200}}\n",
+        f"{HEAD}lmcache: {{chunk_size: 192}}\n",
+        unsafe=True,
+    ),
+]
+
+
+@pytest.mark.parametrize("case", FIXES, ids=lambda case: case.name)
+def test_fixes(case: Fix) -> None:
+    after = fixed(case.before, unsafe=case.unsafe)
+    assert after == case.after
+    assert fixed(after, unsafe=case.unsafe) == after
+
+
+_LINES = st.lists(
+    st.sampled_from(
+        [
+            "chunk_size: 200",
+            "max_local_cpu_sise: 20.0",
+            "local_cpu: 'on'  # é",
+            "chunk_sice: 256",
+            "remote_ulr: lm://a:1",
+            "nothing_like_it: 1",
+        ]
+    ),
+    unique=True,
+    max_size=5,
+)
+_VARIABLES = st.lists(
+    st.sampled_from(
+        ["LMCACHE_LOCAL_CPU: 'yes'", 'LMCACHE_CHUNKSIZE: "256"', "LMCACHE_USE_LAYERWISE: 'y'"]
+    ),
+    unique=True,
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(_LINES, _VARIABLES, st.booleans(), st.sampled_from(["\n", "\r\n"]))
+def test_fixing_twice_is_fixing_once(
+    lines: list[str], variables: list[str], unsafe: bool, end: str
+) -> None:
+    sections = [("lmcache", lines), ("env", variables)]
+    written = [f"{name}:{end}  {f'{end}  '.join(body)}{end}" for name, body in sections if body]
+    text = HEAD.replace("\n", end) + "".join(written)
+    once = fixed(text, unsafe=unsafe)
+    assert fixed(once, unsafe=unsafe) == once
+    assert once.count(end) == text.count(end)
+
+
+@pytest.mark.parametrize(
+    ("name", "near", "taken", "answer"),
+    [
+        (
+            "max_local_cpu_sise",
+            ["max_local_cpu_size", "max_local_disk_size"],
+            (),
+            "max_local_cpu_size",
+        ),
+        ("max_local_cpu_sise", ["max_local_cpu_size"], ("max_local_cpu_size",), None),
+        ("max_local_size", ["max_local_disk_size", "max_local_cpu_size"], (), None),
+        ("chunk", ["chunk_size"], (), "chunk_size"),
+        ("chunk", [], (), None),
+    ],
+)
+def test_the_name_that_was_meant(
+    name: str, near: list[str], taken: tuple[str, ...], answer: str | None
+) -> None:
+    assert meant(name, near, taken) == answer
