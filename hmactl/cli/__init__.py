@@ -8,6 +8,7 @@ import click
 _COMMANDS = {
     "cache": "Forget the answers of earlier dry boots.",
     "check": "Say whether a deployment will come up, and what it costs if HMA is off.",
+    "completion": "Print the script by which a shell completes commands and options.",
     "config": "Say what `hmactl lint` is configured to do, and by which file.",
     "connectors": "Say which connectors support HMA, by vLLM and LMCache version.",
     "explain": "Say what a finding means and what to do about it.",
