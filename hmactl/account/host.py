@@ -25,6 +25,9 @@ def host_section(facts: Facts) -> Section | None:
     lines = [*taken, *_limits(target)]
     if target.memory_bound is not None:
         who, bound = target.memory_bound
+        server = facts.deployment.lmcache_server
+        if server is not None and server.apart and bound == target.memory_limit:
+            taken = [*_workers(facts)]
         left = bound - int(sum(line.value for line in taken))
         how = f"memory of {who} - what LMCache takes, for vLLM and all else"
         lines.append(Line("left", left, Unit.BYTES, how))

@@ -1,7 +1,7 @@
 """One ``vllm serve`` process with its companions, as an operator configured it."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from hmactl.deployment.files import TextFile
 from hmactl.deployment.form import Form
@@ -50,12 +50,15 @@ class LMCacheServer:
     """``lmcache_server:``: the LMCache MP server that LMCacheMPConnector talks to.
 
     ``start`` says whether hmactl is asked to start it; ``options`` are ``lmcache server``'s own
-    long option names, without dashes in front.
+    long option names, without dashes in front. ``apart``: it runs in a container of its own, whose
+    limit in bytes is ``memory_limit``; None means: not said.
     """
 
     origin: Origin
     start: bool = False
     options: tuple[Setting, ...] = ()
+    apart: bool = False
+    memory_limit: int | None = None
 
     def option(self, name: str) -> Setting | None:
         """The last setting of that option, as the server's parser would see it."""
@@ -122,6 +125,14 @@ class Deployment:
     unknown: tuple[Unknown, ...] = ()
     form: Form = Form.PROFILE
     files: tuple[TextFile, ...] = ()
+
+    @property
+    def server_memory_bound(self) -> tuple[str, int] | None:
+        """The host memory that there is for the LMCache server, behind whose it is."""
+        server, target = self.lmcache_server, self.target
+        if server is not None and server.apart:
+            target = replace(target, memory_limit=server.memory_limit)
+        return target.memory_bound
 
     def is_unknown(self, area: Area, name: str) -> bool:
         """Whether that setting may have been written with a value that cannot be known."""

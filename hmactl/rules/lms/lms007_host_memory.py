@@ -2,7 +2,8 @@
 
 What: `lmcache server` takes `l1-size-gb` times 1024 to the power of 3 bytes of host memory, once
 for all vLLM workers that it serves, unless its L1 is a file (`gds-l1-path`, `l1-devdax-path`). The
-limit is `target.host_memory`, or `target.memory_limit` of the container where that is less.
+limit is `target.host_memory`, or `target.memory_limit` of the container where that is less. Of a
+server that a manifest or a compose file starts in a container of its own, that container's counts.
 
 Why: the server fails to allocate it, or the kernel ends the server as it fills.
 
@@ -26,7 +27,7 @@ SEVERITY = Severity.ERROR
 
 def check(case: Case) -> Iterator[Finding]:
     """One finding where the server's memory exceeds what there is."""
-    bound, size = case.facts.deployment.target.memory_bound, server_memory(case.facts)
+    bound, size = case.facts.deployment.server_memory_bound, server_memory(case.facts)
     setting = server_option(case.facts, "l1-size-gb")
     if bound is None or size is None or setting is None or not server_is_here(case.facts):
         return

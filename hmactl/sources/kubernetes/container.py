@@ -9,14 +9,13 @@ from hmactl.deployment.files import TextFile
 from hmactl.deployment.form import Form
 from hmactl.deployment.setting import Area, Origin, Unknown
 from hmactl.finding import Finding
-from hmactl.sources.container.scripts import with_script
 from hmactl.sources.container.start import container_start
 from hmactl.sources.given import Given
 from hmactl.sources.image import versions
 from hmactl.sources.kubernetes import complaints
 from hmactl.sources.kubernetes.environment import Environment
 from hmactl.sources.kubernetes.machine import gpu_of, gpus_of, limit_of
-from hmactl.sources.kubernetes.objects import Objects, items_at, text_at
+from hmactl.sources.kubernetes.objects import Objects, items_at
 from hmactl.sources.kubernetes.pods import Pod
 from hmactl.sources.kubernetes.volumes import (
     Mounted,
@@ -45,7 +44,6 @@ def process_of(pod: Pod, container: Node, objects: Objects, given: Given, form: 
     argv, findings = container_start(image, command or None, arguments)
     mounts = mounts_of(pod, container)
     content = mounted(objects, pod.owner.namespace, mounts)
-    argv = with_script(argv, content.files, text_at(container, "workingDir") or "/")
     variables = environment.variables
     findings = (*environment.findings, *findings, *_missing_file(variables, content))
     vllm, lmcache = versions(image.text) if image is not None and image.known else (None, None)

@@ -98,10 +98,16 @@ def _document(
     )
     server = _companion(deployment, companions)
     if server is not None:
+        # What starts in one container has one and the same target.
+        target = server.process.target
         deployment = replace(
             deployment,
+            target=replace(deployment.target, lmcache_server_version=target.lmcache),
             lmcache_server=LMCacheServer(
-                server.process.argv[0].origin, options=server.arguments.settings
+                server.process.argv[0].origin,
+                options=server.arguments.settings,
+                apart=target is not process.target,
+                memory_limit=target.memory_limit,
             ),
             unknown=(*deployment.unknown, *server.arguments.unknown),
         )

@@ -263,3 +263,46 @@ def test_a_script_that_starts_itself_comes_to_an_end() -> None:
         found = read_source("x", f"{config}---\n{_pod(command)}{mount}")
         models = [d.deployment.model.value for d in found if d.deployment is not None]
         assert set(models) == {"a", "b"}
+
+
+SERVER_AND_ENGINE = """apiVersion: v1
+kind: Pod
+metadata: {name: p}
+spec:
+  containers:
+    - name: server
+      image: lmcache/standalone:v0.5.2
+      command: [lmcache, server, --l1-size-gb, "60"]
+      resources: {limits: {memory: 100Gi}}
+    - name: engine
+      image: lmcache/vllm-openai:v0.5.3
+      args: [m, --kv-transfer-config, '{"kv_connector":"LMCacheMPConnector"}']
+      resources: {limits: {memory: 32Gi}}
+"""
+BOTH_IN_ONE = """apiVersion: v1
+kind: Pod
+metadata: {name: p}
+spec:
+  containers:
+    - name: both
+      image: lmcache/vllm-openai:v0.5.3
+      command: [sh, -c]
+      args:
+        - |
+          lmcache server --l1-size-gb 60 &
+          vllm serve m --kv-transfer-config '{"kv_connector":"LMCacheMPConnector"}'
+      resources: {limits: {memory: 32Gi}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "limit", "release"), [(SERVER_AND_ENGINE, 100, "0.5.2"), (BOTH_IN_ONE, 32, "0.5.3")]
+)
+def test_the_server_has_the_memory_of_its_own_container(
+    text: str, limit: int, release: str
+) -> None:
+    (document,) = read_source("x", text)
+    assert document.deployment is not None
+    assert document.deployment.target.memory_limit == 32 << 30
+    assert document.deployment.server_memory_bound == ("the container", limit << 30)
+    assert document.deployment.target.lmcache_server_version == release
