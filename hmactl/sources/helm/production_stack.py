@@ -48,6 +48,13 @@ _OF_ANOTHER_RELEASE = {
     "controllerReplyPort": ("LMCACHE_CONTROLLER_REPLY_URL", "RELEASE-router-service:"),
     "workerPort": ("LMCACHE_LMCACHE_WORKER_PORTS", "workerPort "),
 }
+_UNDERSTOOD = frozenset(
+    {
+        *("enabled", "enablePD", "kvRole", "logLevel", "cudaVisibleDevices", "enableController"),
+        *("cpuOffloadingBufferSize", "diskOffloadingBufferSize"),
+        *(*_OF_NIXL, *_OF_NIXL_SWITCHES, *_OF_CONTROLLER, *_OF_ANOTHER_RELEASE),
+    }
+)
 
 
 def models_of(values: Node) -> list[Node]:
@@ -70,6 +77,15 @@ def is_on_ray(model: Node) -> bool:
         return False
     switch = ray.at(("enabled",))
     return switch is None or is_true(switch)
+
+
+def of_another_version(model: Node) -> tuple[str, Node] | None:
+    """A key of ``lmcacheConfig`` that only another version of the chart makes something of."""
+    lmcache = model.at(("lmcacheConfig",))
+    for key, node in lmcache.children.items() if lmcache is not None else ():
+        if key not in _UNDERSTOOD:
+            return f"lmcacheConfig.{key}", node
+    return None
 
 
 def render(values: Node, model: Node) -> Node:
@@ -202,7 +218,7 @@ def _transfer(model: Node) -> Iterator[Node]:
     role = text_at(lmcache, "kvRole") or "kv_both"
     version = model.at(("vllmConfig", "v0"))
     if "enablePD" in lmcache.children:
-        port = lmcache.at(("nixlRole",))
+        port = lmcache.at(("rpcPort",)) or lmcache.at(("nixlRole",))
         text = (
             f'{{"kv_connector":"LMCacheConnectorV1","kv_role":"{role}","kv_connector_extra_config":'
             f'{{"discard_partial_chunks": false, "lmcache_rpc_port": '
@@ -238,8 +254,12 @@ def _of_lmcache(values: Node, lmcache: Node) -> Iterator[Node]:
             yield _variable(name, text_of(value), value)
     switch = lmcache.at(("enablePD",))
     if switch is not None and is_true(switch):
-        yield _variable("LMCACHE_LOCAL_CPU", "False", switch)
-        yield _variable("LMCACHE_MAX_LOCAL_CPU_SIZE", "0", switch)
+        for key, name, value in (
+            ("localCpu", "LMCACHE_LOCAL_CPU", "False"),
+            ("maxLocalCpuSize", "LMCACHE_MAX_LOCAL_CPU_SIZE", "0"),
+        ):
+            own = lmcache.at((key,))
+            yield _variable(name, value, switch) if own is None else _not_known(name, key, own)
         yield _variable("LMCACHE_REMOTE_SERDE", "NULL", switch)
         yield _variable("UCX_TLS", "cuda_ipc,cuda_copy,tcp", switch)
         yield from _switched(lmcache, _OF_NIXL_SWITCHES)

@@ -49,7 +49,9 @@ def _of_stack(source: str, values: Node, given: Given) -> list[Process]:
     found: list[Process] = []
     for model in production_stack.models_of(values):
         on_ray = production_stack.is_on_ray(model)
-        unseen = ("what the chart's RayCluster adds", model) if on_ray else None
+        unseen = production_stack.of_another_version(model)
+        if on_ray:
+            unseen = ("what the chart's RayCluster adds", model)
         rendered = Object(production_stack.render(values, model), unseen)
         objects = Objects(source, (*shared, rendered))
         for process in processes_of(objects, given, Form.HELM):
