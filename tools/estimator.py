@@ -16,6 +16,7 @@ import contextlib
 import fnmatch
 import json
 import os
+import re
 import sys
 import tempfile
 from collections import Counter
@@ -44,6 +45,7 @@ EVERYWHERE = (
     "L4",
     "B200",
 )
+_LONGEST = re.compile(r"estimated maximum model length is (\d+)")
 # vLLM's options that the estimator reads, as it names them.
 _FIELDS = {
     name: name.replace("-", "_")
@@ -53,7 +55,10 @@ _FIELDS = {
         *("pipeline-parallel-size", "tensor-parallel-size", "mamba-ssm-cache-dtype"),
     )
 }
-_SWITCHES = {"no-enable-prefix-caching": ("prefix_caching", False)}
+_SWITCHES = {
+    "no-async-scheduling": ("async_scheduling", False),
+    "no-enable-prefix-caching": ("prefix_caching", False),
+}
 
 Row = dict[str, Any]
 
@@ -212,7 +217,13 @@ def plan(made: dict[str, Any]) -> dict[str, Any]:
     if made.get("error") is not None:
         words = made["error"]["message"]
         if words.startswith("To serve at least one request"):
-            return {"error": TOO_LONG, "groups": groups, "request": megabytes}
+            longest = _LONGEST.search(words)
+            return {
+                "error": TOO_LONG,
+                "groups": groups,
+                "request": megabytes,
+                "longest": int(longest[1]) if longest else None,
+            }
         return {"error": CANNOT_UNIFY if "unified type" in words else words[:160]}
     whole = ("num_blocks", "tokens", "max_concurrency", "block_size", "max_model_len")
     return {"groups": groups, "request": megabytes} | {name: made[name] for name in whole}

@@ -1,5 +1,6 @@
 """The estimator: from a config.json and a deployment's settings to the KV cache plan."""
 
+import bisect
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -130,8 +131,9 @@ def _specs(question: Question, config: ModelConfig, model: Model, release: Relea
         largest = max(_state(layer, 1, None, question, dtype).real_page for layer in states)
         multiple = _state_alignment(states, question, release)
         tokens = -(-largest // _token_bytes(model, kv_dtype))
-        size = _aligned(size, blocks, model, tokens, multiple)
-        page = size * _token_bytes(model, kv_dtype)
+        aligned = _aligned(size, blocks, model, tokens, multiple)
+        page = aligned * _token_bytes(model, kv_dtype)
+        size = size if release.layers_keep_block_size else aligned
     settings = _Settings(
         block_size=size,
         kv_dtype=kv_dtype,
@@ -383,7 +385,7 @@ class _Planner:
             available = memory if override is None else override * size
             usable = available - (size if self.release.reserves_a_block else 0)
             if per_request * size > usable:
-                message = self._too_long(per_request * size, usable)
+                message = self._too_long(made, size, usable)
                 return {"error": {"type": "ValueError", "message": message}}
         blocks = min(memory // size for size in block_bytes) if override is None else override
         concurrency = blocks / per_request
@@ -393,9 +395,29 @@ class _Planner:
             tokens *= self.need.decode_context_parallel_size
         return {"num_blocks": blocks, "max_concurrency": concurrency, "tokens": tokens}
 
-    def _too_long(self, needed: int, usable: int) -> str:
+    def _too_long(self, made: Sequence[Group], size: int, usable: int) -> str:
+        """vLLM's words."""
+        needed = size * sum(group.blocks(self.need) for group in made)
+        longest = self._longest(made, usable // size)
+        hint = (
+            f"Based on the available memory, the estimated maximum model length is {longest}. "
+            if longest
+            else ""
+        )
         return (
             "To serve at least one request with the model's max seq len "
             f"({self.need.max_model_len}), ({needed / _GIB:.2f} GiB KV cache is needed, which is "
-            f"larger than the available KV cache memory ({usable / _GIB:.2f} GiB)."
+            f"larger than the available KV cache memory ({usable / _GIB:.2f} GiB). {hint}"
+            "Try increasing `gpu_memory_utilization` or decreasing `max_model_len` when "
+            "initializing the engine."
         )
+
+    def _longest(self, made: Sequence[Group], blocks: int) -> int:
+        """Tokens of the longest request that so many blocks hold."""
+
+        def too_long(length: int) -> bool:
+            need = replace(self.need, max_model_len=length)
+            return sum(group.blocks(need) for group in made) > blocks
+
+        lengths = range(self.need.max_model_len + 1)
+        return max(0, bisect.bisect_left(lengths, True, lo=1, key=too_long) - 1)

@@ -23,7 +23,8 @@ class Release:
     state for prefix caching; 0: they do not, None: that depends on the kernels there are.
     ``fp8_by_itself``: architectures with an fp8 KV cache unless told otherwise, with the
     generations on which that is so. ``mla_block_sizes``: by generation. ``prefix_block_size``: on
-    Blackwell, where the tokens of an image see each other. ``batched_tokens``: GiB of a GPU's
+    Blackwell, where the tokens of an image see each other. ``layers_keep_block_size``: beside
+    states attention gets larger blocks only in its group. ``batched_tokens``: GiB of a GPU's
     memory, and how many tokens vLLM batches by itself from there on, largest first.
     """
 
@@ -40,6 +41,7 @@ class Release:
     mla_block_sizes: Mapping[str, int]
     prefix_block_size: int
     batched_tokens: Sequence[tuple[int, int]]
+    layers_keep_block_size: bool
 
     def check(self, forms: Iterable[str], generation: int) -> None:
         """Raises UnknownError where the release was not checked for one of these there."""
