@@ -249,9 +249,7 @@ def _environment(values: Node, model: Node) -> Iterator[Node]:
 
 
 def _of_lmcache(values: Node, lmcache: Node) -> Iterator[Node]:
-    for key, name in {"cudaVisibleDevices": "CUDA_VISIBLE_DEVICES"}.items():
-        if (value := lmcache.at((key,))) is not None:
-            yield _variable(name, text_of(value), value)
+    yield from _same(lmcache, {"cudaVisibleDevices": "CUDA_VISIBLE_DEVICES"})
     switch = lmcache.at(("enablePD",))
     if switch is not None and is_true(switch):
         for key, name, value in (
