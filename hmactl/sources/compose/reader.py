@@ -17,9 +17,9 @@ from hmactl.sources.compose.interpolation import Interpolation, Lookup
 from hmactl.sources.compose.service import Service, services
 from hmactl.sources.compose.split import split_command
 from hmactl.sources.container.env_files import docker_env_file, dotenv
+from hmactl.sources.container.files import files_of
 from hmactl.sources.container.gpus import number
 from hmactl.sources.container.mounts import Mount
-from hmactl.sources.container.scripts import files_of, with_script
 from hmactl.sources.container.sizes import DEFAULT_SHM, container_size, lock_limit
 from hmactl.sources.container.start import container_start
 from hmactl.sources.dockerfile.reader import last_stage, start
@@ -113,12 +113,11 @@ class _Reading:
         if service.elsewhere is not None:
             self.not_known(service.elsewhere, "extends")
         files = (*self.files(argv, environment, stage), *self.configs())
-        working = self.working(stage)
         return Process(
             source=self.file.source,
             form=Form.COMPOSE,
             name=service.name,
-            argv=with_script(argv, files, working),
+            argv=argv,
             environment=environment,
             unknown=tuple(self.unknown),
             files=files,
@@ -292,11 +291,9 @@ class _Reading:
         mounts = [m for m in self.mounts() if m.source.startswith((".", "/"))]
         texts = [*(w.text for w in argv), *(v.value.text for v in environment)]
         working, read_file = self.working(stage), self.file.given.read_file
-        found = {} if stage is None else {f.path: f for f in stage.files}
-        below = () if stage is None else files_of(stage.mounts, texts, working, read_file)
-        for file in (*below, *files_of(mounts, texts, working, read_file)):
-            found[file.path] = file
-        return tuple(found.values())
+        below = () if stage is None else stage.mounts
+        carried = () if stage is None else stage.files
+        return files_of([*below, *mounts], texts, working, read_file, carried)
 
     def configs(self) -> Iterator[TextFile]:
         """The file's own ``configs:``, where the service has them."""

@@ -9,7 +9,7 @@ from hmactl.deployment.form import Form
 from hmactl.deployment.setting import Area, Unknown
 from hmactl.finding import Finding
 from hmactl.sources.budget import Budget
-from hmactl.sources.container.scripts import files_of, with_script
+from hmactl.sources.container.files import files_of
 from hmactl.sources.container.start import container_start
 from hmactl.sources.dockerfile import complaints
 from hmactl.sources.dockerfile.instructions import Instruction, read_instructions
@@ -37,8 +37,7 @@ def read_dockerfile(source: str, text: str, given: Given) -> tuple[Process, ...]
     further = tuple(Variable(n, w, w.origin) for n, w in given.variables.items() if n not in own)
     environment = (*own.values(), *further)
     texts = [*(word.text for word in argv), *(v.value.text for v in own.values())]
-    read = files_of(stage.mounts, texts, stage.working, given.read_file)
-    files = (*stage.files, *read)
+    files = files_of(stage.mounts, texts, stage.working, given.read_file, stage.files)
     unknown: tuple[Unknown, ...] = ()
     started = find_command(argv)
     if started is not None and not started.arguments:
@@ -49,7 +48,7 @@ def read_dockerfile(source: str, text: str, given: Given) -> tuple[Process, ...]
             source=source,
             form=Form.DOCKERFILE,
             name="stdin" if source == "-" else PurePath(source).name,
-            argv=with_script(argv, files, stage.working),
+            argv=argv,
             environment=environment,
             unknown=unknown,
             files=files,

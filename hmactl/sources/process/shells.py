@@ -1,5 +1,6 @@
 """What runs behind ``sh -c SCRIPT`` and ``docker run``."""
 
+import re
 from dataclasses import replace
 
 from hmactl.sources.container.docker_run import docker_run
@@ -7,6 +8,7 @@ from hmactl.sources.process.process import Process
 from hmactl.sources.process.word import Word
 
 _SHELLS = frozenset({"sh", "bash", "ash", "dash", "zsh", "ksh"})
+_SHEBANG = re.compile(r"#!\s*/\S*?(?:/|env\s+)(?:ba|da|a)?sh\b")
 _CONTAINERS = frozenset({"docker", "podman", "nerdctl"})
 
 
@@ -20,8 +22,7 @@ def behind_shells(process: Process) -> tuple[Process, ...]:
             return () if inside is None else behind_shells(inside)
         if name in _SHELLS:
             return _behind_shell(process, index)
-    is_script = bool(argv) and argv[0].text.endswith(".sh")
-    return (is_script and _behind_file(process, 0)) or (process,)
+    return (bool(argv) and _behind_file(process, 0, by_itself=True)) or (process,)
 
 
 def _run_at(process: Process, index: int) -> int | None:
@@ -46,11 +47,16 @@ def _behind_shell(process: Process, index: int) -> tuple[Process, ...]:
     return (at < len(argv) and _behind_file(process, at)) or (process,)
 
 
-def _behind_file(process: Process, at: int) -> tuple[Process, ...]:
-    """The servers of a script that is one of the process's files, such as a ConfigMap's."""
+def _behind_file(process: Process, at: int, *, by_itself: bool = False) -> tuple[Process, ...]:
+    """The servers of a script that is one of the process's files, such as a ConfigMap's.
+
+    ``by_itself``: no shell is named, so the file must say that it is for one.
+    """
     word = process.argv[at]
     file = next((f for f in process.files if word.known and f.path == word.text), None)
     if file is None:
+        return ()
+    if by_itself and not (file.path.endswith(".sh") or _SHEBANG.match(file.text)):
         return ()
     from hmactl.sources.shell.script import read_script
 
