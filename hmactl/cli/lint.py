@@ -2,6 +2,7 @@
 
 import os
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
@@ -24,10 +25,29 @@ _SEVERITIES = ("error", "warning", "info")
 @click.option(
     "--fail-on",
     type=click.Choice(_SEVERITIES),
-    default="error",
-    show_default=True,
-    help="Exit with status 1 for findings of this severity or worse.",
+    help="Exit with status 1 for findings of this severity or worse (default: error).",
 )
+@click.option(
+    "--config",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="This file instead of the nearest .hmactl.yaml or pyproject.toml.",
+)
+@click.option(
+    "--baseline",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Findings that this file has do not count.",
+)
+@click.option(
+    "--write-baseline",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write what is found to this file, so that from now on only more counts.",
+)
+@click.option("--fix", is_flag=True, help="Make the changes that are the only fix of a finding.")
+@click.option("--unsafe-fixes", is_flag=True, help="Also those that change what is configured.")
+@click.option("--diff", is_flag=True, help="Show these changes and make none.")
 @click.option("--exit-zero", is_flag=True, help="Exit with status 0 whatever is found.")
 @click.option("--statistics", is_flag=True, help="Count the findings of each rule.")
 @click.option("--format", "output", type=click.Choice(_OUTPUTS), default="text", show_default=True)
@@ -44,11 +64,27 @@ def command(paths: tuple[str, ...], **options: Any) -> None:
     PATH is a file of any form that `hmactl check` reads, a directory, or - for standard input;
     default: the current directory. Nothing that a file names is imported or run.
     """
+    from hmactl.baseline import write_baseline
+    from hmactl.cli.fixing import fix, show
     from hmactl.cli.linting import Linting
 
-    linting = Linting.of(options)
-    results = linting.results(paths or (os.curdir,))
+    paths = paths or (os.curdir,)
+    linting = Linting.of(options, Path(os.curdir if paths[0] == "-" else paths[0]))
+    results = linting.results(paths)
     findings = linting.findings(results)
+    if options["write_baseline"] is not None:
+        count = write_baseline(options["write_baseline"], findings)
+        click.echo(f"hmactl: {count} findings in {options['write_baseline']}", err=True)
+        sys.exit(0)
+    findings = linting.compared(findings)
+    if options["fix"] or options["diff"]:
+        edits = linting.fixed(findings, results, unsafe=options["unsafe_fixes"])
+        if options["diff"]:
+            click.echo(show(edits), nl=False)
+            sys.exit(linting.status(findings))
+        fix(edits)
+        results = linting.results(paths)
+        findings = linting.compared(linting.findings(results))
     click.echo(linting.rendered(findings, results), nl=False)
     if (rest := linting.unjudged(results)) and not options["quiet"]:
         click.echo(rest, err=True)

@@ -7,10 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from hmactl.cli.asking import Reading
+import click
+
+from hmactl.baseline import BaselineError, compare, read_baseline
+from hmactl.cli.asking import Reading, UsageFailure
 from hmactl.cli.terminal import styler
+from hmactl.configuration.configuration import Configuration, overridden
+from hmactl.configuration.load import load_configuration
+from hmactl.configuration.read import ConfigurationError
 from hmactl.deployment.form import Form
-from hmactl.finding import Finding, Severity
+from hmactl.finding import Edit, Severity
+from hmactl.fix.apply import edits_of
 from hmactl.lint import Pins
 from hmactl.lint_files import FileResult, Request, lint_path, lint_text
 from hmactl.report.lint_finding import LintFinding
@@ -24,33 +31,47 @@ from hmactl.suppress.inline import Judged, suppress
 
 @dataclass(frozen=True, slots=True)
 class Linting:
-    """The options of a command line."""
+    """The options of a command line and the repository's own."""
 
     request: Request
-    select: tuple[str, ...]
-    ignore: tuple[str, ...]
-    fail_on: Severity
+    configuration: Configuration
     exit_zero: bool
     statistics: bool
     output: str
     color: str
 
     @classmethod
-    def of(cls, options: dict[str, Any]) -> Self:
-        """The options as click gives them."""
+    def of(cls, options: dict[str, Any], start: Path) -> Self:
+        """The options as click gives them, with the configuration that holds for ``start``.
+
+        Raises click.UsageError for one that cannot be used.
+        """
+        try:
+            found = load_configuration(start, options["config"])
+        except ConfigurationError as error:
+            raise click.UsageError(str(error)) from None
+        configuration = overridden(
+            found,
+            select=_ids(options["select"]),
+            ignore=_ids(options["ignore"]),
+            include=options["include"],
+            exclude=options["exclude"],
+            vllm=options["vllm"],
+            lmcache=options["lmcache"],
+            fail_on=None if options["fail_on"] is None else Severity(options["fail_on"]),
+            baseline=options["baseline"],
+        )
         reading = Reading.of(options)
         request = Request(
             working=Path.cwd(),
             given=reading.given(),
-            pins=Pins(options["vllm"], options["lmcache"]),
-            selection=Selection(options["include"], options["exclude"]),
+            pins=Pins(configuration.vllm, configuration.lmcache),
+            selection=Selection(configuration.include, configuration.exclude),
             form=None if reading.form is None else Form(reading.form),
         )
         return cls(
             request,
-            _ids(options["select"]),
-            _ids(options["ignore"]),
-            Severity(options["fail_on"]),
+            configuration,
             options["exit_zero"],
             options["statistics"],
             options["output"],
@@ -73,12 +94,33 @@ class Linting:
     def findings(self, results: Sequence[FileResult]) -> list[LintFinding]:
         """What was found and chosen; what comments suppress says so."""
         found = [one for result in results for one in _judged(result)]
-        return [one for one in found if self._is_chosen(one.finding)]
+        chosen = self.configuration.is_chosen
+        return [one for one in found if chosen(one.finding.id, one.finding.origin.source)]
 
-    def _is_chosen(self, finding: Finding) -> bool:
-        if self.ignore and finding.id.startswith(self.ignore):
-            return False
-        return not self.select or finding.id.startswith(self.select)
+    def compared(self, findings: Sequence[LintFinding]) -> list[LintFinding]:
+        """The same with those suppressed that the baseline has.
+
+        Raises UsageFailure for a baseline that cannot be read.
+        """
+        if self.configuration.baseline is None:
+            return [*findings]
+        try:
+            compared = compare(findings, read_baseline(self.configuration.baseline))
+        except BaselineError as error:
+            raise UsageFailure(str(error)) from None
+        if compared.gone:
+            count = len(compared.gone)
+            what = "finding is" if count == 1 else "findings are"
+            note = f"hmactl: {count} {what} gone; --write-baseline takes them from the baseline"
+            click.echo(note, err=True)
+        return [*compared.findings]
+
+    def fixed(
+        self, findings: Sequence[LintFinding], results: Sequence[FileResult], *, unsafe: bool
+    ) -> list[tuple[FileResult, tuple[Edit, ...]]]:
+        """The files that have edits, with them."""
+        edits = edits_of((one.finding for one in findings if one.counts), unsafe=unsafe)
+        return [(result, edits[result.source]) for result in results if result.source in edits]
 
     def rendered(self, findings: Sequence[LintFinding], results: Sequence[FileResult]) -> str:
         """The findings in the form asked for; in text, nothing where there are none."""
@@ -120,7 +162,9 @@ class Linting:
     def status(self, findings: Sequence[LintFinding]) -> int:
         """The exit status."""
         ranks = [one.finding.severity.rank for one in findings if one.counts]
-        return int(not self.exit_zero and any(rank <= self.fail_on.rank for rank in ranks))
+        return int(
+            not self.exit_zero and any(rank <= self.configuration.fail_on.rank for rank in ranks)
+        )
 
 
 _MOST_REASONS = 10
@@ -131,7 +175,15 @@ def _judged(result: FileResult) -> Iterator[LintFinding]:
     judged: Sequence[Judged] = [Judged(finding, None) for finding in result.findings]
     if result.text is not None and "hmactl:" in result.text:
         known = [identifier for identifier, _title in documented()]
-        judged = suppress(result.source, result.text, result.findings, known, form=result.form)
+        judged = suppress(
+            result.source,
+            result.text,
+            result.findings,
+            known,
+            form=result.form,
+            # What was left open may be what a comment is about.
+            judged=lambda rule: not result.open and not rule.startswith("ENG"),
+        )
     for finding, reason in judged:
         number = finding.origin.line
         here = finding.origin.source == result.source and number is not None

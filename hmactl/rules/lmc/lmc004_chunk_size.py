@@ -19,6 +19,7 @@ from hmactl.facts.lmcache import IN_PROCESS
 from hmactl.finding import Finding, Severity, edit_at
 from hmactl.rules.blocks import group_blocks, misfit
 from hmactl.rules.case import Case
+from hmactl.rules.lmc.in_process import written
 
 ID = "LMC004"
 SEVERITY = Severity.WARNING
@@ -29,16 +30,16 @@ def check(case: Case) -> Iterator[Finding]:
     settings, blocks = case.facts.answer.lmcache, group_blocks(case)
     if settings is None or blocks is None or not case.facts.connector_classes & IN_PROCESS:
         return
-    setting = next((s for s in case.facts.deployment.lmcache if s.name == "chunk_size"), None)
+    setting = written(case, "chunk_size")
     size = settings.values.get("chunk_size")
     if setting is None or not isinstance(size, int) or (fit := misfit(size, blocks)) is None:
         return
     yield Finding(
         ID,
         SEVERITY,
-        f"`chunk_size` {size} is no multiple of {fit.blocks}",
+        f"`{setting.name}` {size} is no multiple of {fit.blocks}",
         "chunks end inside of vLLM's blocks, and neither LMCache nor vLLM says so",
-        f"`chunk_size: {fit.nearest}`, or another multiple of {fit.multiple}",
+        f"{fit.nearest}, or another multiple of {fit.multiple}",
         setting.origin,
         edit_at(setting.origin, str(size), str(fit.nearest), behind=setting.name, safe=False),
     )
