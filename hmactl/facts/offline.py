@@ -67,6 +67,7 @@ _BEYOND = frozenset(
 )
 
 
+_CONFIG_FILE = "LMCACHE_CONFIG_FILE"
 # vLLM-Omni, a plugin of vLLM's with options of its own, is called by this one.
 _PLUGIN = "omni"
 
@@ -212,7 +213,8 @@ def _lmcache(asked: Offline, connector: Connector | None) -> LMCacheSettings | N
             if name is not None and name.startswith("LMCACHE_")
         ),
         others_unknown=None in hidden,
-        file_unknown=deployment.is_unknown(Area.ENV, "LMCACHE_CONFIG_FILE"),
+        file_unknown=_CONFIG_FILE not in variables
+        and deployment.is_unknown(Area.ENV, _CONFIG_FILE),
     )
     return lmcache_settings(written, asked.lmcache)
 

@@ -22,9 +22,9 @@ def lmcache_file(
     ``environment`` is what the server inherits; a relative path is relative to ``directory``.
     Never raises for what a path can name, and never waits for data.
     """
-    if deployment.is_unknown(Area.ENV, VARIABLE):
-        return None
     written = next((s for s in reversed(deployment.env) if s.name == VARIABLE), None)
+    if written is None and deployment.is_unknown(Area.ENV, VARIABLE):
+        return None
     if written is not None:
         path, origin = str(written.value), written.origin
     elif VARIABLE in environment:

@@ -67,7 +67,8 @@ def _hold(engine: Engine) -> None:
     (release,) = transfer_fields(said["version"])
     assert release.fields == said["fields"].keys()
     assert release.others == Others(said["others"])
-    read = Table(DATA, "", ("fields", "lmcache"), ("others", "hashing")).read()[release.version]["fields"]
+    table = Table(DATA, "", ("fields", "lmcache"), ("others", "hashing"))
+    read = table.read()[release.version]["fields"]
     for name, facts in said["fields"].items():
         if "default" in read[name] and "default" in facts:
             assert facts["default"] == read[name]["default"], name

@@ -41,6 +41,9 @@ def test_the_profile_gives_the_same_deployment(path: Path) -> None:
     documents = read_profiles("profile.yaml", written)
     after = _deployments(documents)
     known = [deployment for deployment in before if deployment.model.value is not None]
+    if not before:
+        assert written == ""
+        return
     assert [_meaning(d) for d in after] == [_meaning(d) for d in known]
     refused = {f.id for document in documents for f in document.findings} - {"PRO006"}
     assert refused <= _refused_values(known)

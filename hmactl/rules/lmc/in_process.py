@@ -38,9 +38,9 @@ def written(case: Case, key: str) -> Setting | None:
 def may_be_set(case: Case, *keys: str) -> bool:
     """Whether one of these keys may have a value that cannot be known from what was read."""
     deployment, file = case.facts.deployment, case.facts.lmcache_file
-    if deployment.is_unknown(Area.ENV, "LMCACHE_CONFIG_FILE") or (
-        file is not None and file.text is None
-    ):
+    if file is None and deployment.is_unknown(Area.ENV, "LMCACHE_CONFIG_FILE"):
+        return True
+    if file is not None and file.text is None:
         return True
     return any(
         deployment.is_unknown(Area.LMCACHE, key)
