@@ -102,6 +102,9 @@ class _ExtensionFinder(importlib.abc.MetaPathFinder):
         if fullname not in _EXTENSIONS and fullname not in _EXTENSIONS_OF_SOME:
             return None
         real = importlib.machinery.PathFinder.find_spec(fullname, path)
+        if _libraries and fullname.rpartition(".")[2] in _NAMESPACES:
+            # It would define operators that are stood in for already, which ends the process.
+            real = None
         loader = _Lenient(None if real is None else real.loader)
         origin = None if real is None else real.origin
         return importlib.machinery.ModuleSpec(fullname, loader, origin=origin)
