@@ -6,6 +6,7 @@ are the same, ``--flag.key value`` collects into JSON that comes after everythin
 """
 
 import json
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -54,7 +55,7 @@ def typed(text: str) -> Json:
         value = json.loads(text)
     except (ValueError, RecursionError):
         return text
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return text
     return value if json.dumps(value) == text else text
 
