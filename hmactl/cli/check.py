@@ -60,7 +60,8 @@ def command(
     `LMCACHE_CHUNK_SIZE=256 vllm serve MODEL --flag`. All of it is read and none of it is run.
     """
     from hmactl.checked import check_together
-    from hmactl.cli.asking import Asking, Reading, read_server_command
+    from hmactl.cli.asking import Asking
+    from hmactl.cli.reading import Reading, read_server_command
     from hmactl.cli.terminal import styler
     from hmactl.finding import Severity
     from hmactl.report.build import build_report

@@ -25,7 +25,7 @@ def command(sources: tuple[str, ...], output: Path | None, force: bool, **readin
     Every setting says in a comment where it was written. What cannot be known becomes a comment,
     and secrets are not copied.
     """
-    from hmactl.cli.asking import Reading, UsageFailure
+    from hmactl.cli.reading import Reading, UsageFailure
     from hmactl.launch.profile_form import profile_form
     from hmactl.sources.lmcache_file import carried_settings
 

@@ -10,7 +10,7 @@ from typing import Any, Self
 import click
 
 from hmactl.baseline import BaselineError, compare, read_baseline
-from hmactl.cli.asking import Reading, UsageFailure
+from hmactl.cli.reading import Reading, UsageFailure
 from hmactl.cli.terminal import styler
 from hmactl.configuration.configuration import Configuration, overridden
 from hmactl.configuration.load import load_configuration

@@ -36,7 +36,8 @@ def command(
     The decision about HMA is written as an explicit flag, so what was checked is what runs. What
     comes after -- goes to `vllm serve` as it is. A refused deployment is not launched.
     """
-    from hmactl.cli.asking import Asking, Reading, UsageFailure
+    from hmactl.cli.asking import Asking
+    from hmactl.cli.reading import Reading, UsageFailure
     from hmactl.cli.terminal import styler
     from hmactl.launch.launch import HMA_FLAGS, execute, plan_launch, shell_form
     from hmactl.report.build import build_report

@@ -135,7 +135,8 @@ class _Made:
 
 def _checked(source: str, asking: dict[str, Any]) -> _Made:
     """The plan of a source."""
-    from hmactl.cli.asking import Asking, Reading, UsageFailure
+    from hmactl.cli.asking import Asking
+    from hmactl.cli.reading import Reading, UsageFailure
     from hmactl.facts.lmcache_memory import chunk_tokens, server_chunk_tokens
     from hmactl.launch.address import serve_url
     from hmactl.report.build import build_report
@@ -186,7 +187,7 @@ def _reported(path: Path) -> "DeploymentReport":
     """The only deployment of a JSON report."""
     from pydantic import ValidationError
 
-    from hmactl.cli.asking import UsageFailure
+    from hmactl.cli.reading import UsageFailure
     from hmactl.report.model import Report
 
     try:
