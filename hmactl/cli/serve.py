@@ -39,6 +39,7 @@ def command(
     from hmactl.cli.asking import Asking
     from hmactl.cli.reading import Reading, UsageFailure
     from hmactl.cli.terminal import styler
+    from hmactl.launch.lacking import lacking
     from hmactl.launch.launch import HMA_FLAGS, execute, plan_launch, shell_form
     from hmactl.report.build import build_report
     from hmactl.report.summary import render_summary
@@ -67,6 +68,8 @@ def command(
             "`lmcache_server.start: true`: this version of hmactl does not start the LMCache "
             "server; start it yourself and set `start: false`"
         )
+    if not dry_run and (missing := list(lacking(checked.deployment, os.environ))):
+        raise UsageFailure("not launched: " + "\n  ".join(missing))
     if not checked.launchable:
         if force is None:
             click.echo("hmactl: not launched; --force REASON launches it all the same", err=True)

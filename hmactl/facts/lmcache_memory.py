@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from hmactl.deployment.setting import Json, Setting
+from hmactl.deployment.setting import Area, Json, Setting
 from hmactl.engine.answer import Answer, LayerKind, LMCacheSettings
 from hmactl.facts.facts import Facts
 from hmactl.facts.lmcache import SERVED, in_process, is_served, number, option_number
@@ -238,6 +238,8 @@ def server_memory(facts: Facts) -> int | None:
 
 def server_is_here(facts: Facts) -> bool:
     """Whether the server certainly shares the host of vLLM."""
+    if facts.deployment.is_unknown(Area.CONNECTOR, "lmcache.mp.host"):
+        return False
     connector = facts.connector
     connectors = () if connector is None else tuple(connector.walk())
     hosts = [

@@ -15,6 +15,7 @@ Since: 0.1.0.
 
 from collections.abc import Iterator
 
+from hmactl.deployment.setting import Area
 from hmactl.facts.lmcache import option_number
 from hmactl.finding import Finding, Severity
 from hmactl.rules.case import Case
@@ -29,8 +30,9 @@ _DEFAULT = 5555
 
 def check(case: Case) -> Iterator[Finding]:
     """One finding where the two ports differ."""
-    server = case.facts.deployment.lmcache_server
-    if server is None:
+    deployment = case.facts.deployment
+    server = deployment.lmcache_server
+    if server is None or deployment.is_unknown(Area.CONNECTOR, "lmcache.mp.port"):
         return
     setting = server.option("port")
     port = option_number(_DEFAULT if setting is None else setting.value)

@@ -19,6 +19,7 @@ Since: 0.1.0.
 from collections.abc import Iterator, Sequence
 from itertools import permutations
 
+from hmactl.deployment.setting import Area
 from hmactl.facts.lmcache import option_number
 from hmactl.finding import Finding, Severity
 from hmactl.rules.blocks import group_blocks, misfit
@@ -27,6 +28,8 @@ from hmactl.rules.lms.server import served_connectors
 
 ID = "LMS025"
 SEVERITY = Severity.ERROR
+
+_ADDRESS = ("host", "port", "server_urls")
 
 
 def check_together(cases: Sequence[Case]) -> Iterator[tuple[Case, Finding]]:
@@ -58,7 +61,10 @@ def check_together(cases: Sequence[Case]) -> Iterator[tuple[Case, Finding]]:
 
 
 def _addresses(case: Case) -> set[str]:
-    found = set()
+    found: set[str] = set()
+    deployment = case.facts.deployment
+    if any(deployment.is_unknown(Area.CONNECTOR, f"lmcache.mp.{part}") for part in _ADDRESS):
+        return found
     for connector in served_connectors(case):
         extra = connector.extra_config
         if not extra.get("lmcache.mp.server_urls"):

@@ -13,9 +13,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hmactl.catalogue.flags import Flag, Flags
+from hmactl.deployment.command import KV_TRANSFER_CONFIG
 from hmactl.deployment.setting import Area, Json, Origin, Setting, Unknown
 from hmactl.finding import Finding, Severity, edit_at
 from hmactl.sources.process.part import part
+from hmactl.sources.process.partly_known import partly_known
 from hmactl.sources.process.word import Word
 from hmactl.sources.wording import shortened
 
@@ -155,6 +157,11 @@ class _Reading:
             self.set(option.name, True, word)
         elif not values:
             self.refuse_nothing(option, word)
+        elif option.name == KV_TRANSFER_CONFIG and (
+            part := None if values[0].known else partly_known(values[0])
+        ):
+            self.set(option.name, part[0], word)
+            self.unknown += part[1]
         elif any(not value.known for value in values):
             needs = tuple(dict.fromkeys(need for value in values for need in value.needs))
             text = " ".join(value.text for value in values)
