@@ -194,6 +194,11 @@ def test_code_that_a_model_brings_is_never_run(hmactl: Run, tmp_path: Path, mode
 def test_a_model_that_nobody_has(hmactl: Run, tmp_path: Path) -> None:
     status, (places, one) = _findings(hmactl, tmp_path, "model: nobody/has-this\n")
     assert (status, places) == (1, [("ENG002", 1, 1)])
+    assert "a local directory with the model's config.json" in one["findings"][0]["fix"]
+
+
+def test_a_model_whose_name_is_nearly_right(hmactl: Run, tmp_path: Path) -> None:
+    _status, (_places, one) = _findings(hmactl, tmp_path, "model: google/gemma-3-4b-itt\n")
     assert "google/gemma-3-4b-it" in one["findings"][0]["fix"]
 
 
