@@ -80,7 +80,14 @@ def _print_version(ctx: click.Context, _parameter: click.Parameter, value: bool)
     ctx.exit()
 
 
-@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=_LazyGroup,
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        # HMACTL_SERVE_GPU=H200: how a container is told the options of its entrypoint.
+        "auto_envvar_prefix": "HMACTL",
+    },
+)
 @click.option(
     "--version",
     is_flag=True,
@@ -96,4 +103,7 @@ def main() -> None:
     Exit status: 0 no findings at or above the threshold, 1 findings,
     2 wrong usage, no engine, or the engine gave no answer.
     `hmactl serve` ends with the server's own status.
+
+    Every option of a command can stand in the environment instead: --fail-on of `hmactl check` as
+    HMACTL_CHECK_FAIL_ON.
     """

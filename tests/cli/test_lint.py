@@ -160,3 +160,11 @@ def test_fixes(there: Path) -> None:
     assert path.read_text() == fixed
     _lint("pod.yaml", "--fix", "--unsafe-fixes")
     assert path.read_text() == fixed.replace("250   #", "256   #")
+
+
+def test_options_from_the_environment(there: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (there / "bad.sh").write_text(BAD)
+    monkeypatch.setenv("HMACTL_LINT_SELECT", "ENV")
+    monkeypatch.setenv("HMACTL_LINT_FORMAT", "json")
+    monkeypatch.setenv("HMACTL_LINT_VLLM", "0.32.0")
+    assert _ids(_lint("bad.sh")) == ["ENV003"]
