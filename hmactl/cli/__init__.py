@@ -37,6 +37,7 @@ class _LazyGroup(click.Group):
         command = import_module(f"hmactl.cli.{cmd_name}").command
         if not isinstance(command, click.Command):
             raise TypeError(f"hmactl.cli.{cmd_name}.command is not a command")
+        _take_from_environment(command, f"HMACTL_{cmd_name}")
         return command
 
     def invoke(self, ctx: click.Context) -> object:
@@ -64,6 +65,16 @@ class _LazyGroup(click.Group):
             formatter.write_dl(list(_COMMANDS.items()))
 
 
+def _take_from_environment(command: click.Command, prefix: str) -> None:
+    """Let each option stand in the environment, under its longest name."""
+    for option in command.params:
+        if isinstance(option, click.Option) and option.envvar is None:
+            name = max(option.opts, key=len).lstrip("-")
+            option.envvar = f"{prefix}_{name}".replace("-", "_").upper()
+    for name, inner in command.commands.items() if isinstance(command, click.Group) else ():
+        _take_from_environment(inner, f"{prefix}_{name}")
+
+
 def _print_version(ctx: click.Context, _parameter: click.Parameter, value: bool) -> None:
     if not value or ctx.resilient_parsing:
         return
@@ -80,14 +91,7 @@ def _print_version(ctx: click.Context, _parameter: click.Parameter, value: bool)
     ctx.exit()
 
 
-@click.group(
-    cls=_LazyGroup,
-    context_settings={
-        "help_option_names": ["-h", "--help"],
-        # HMACTL_SERVE_GPU=H200: how a container is told the options of its entrypoint.
-        "auto_envvar_prefix": "HMACTL",
-    },
-)
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
     "--version",
     is_flag=True,
