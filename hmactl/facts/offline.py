@@ -216,7 +216,7 @@ def _lmcache(asked: Offline, connector: Connector | None) -> LMCacheSettings | N
         file_unknown=_CONFIG_FILE not in variables
         and deployment.is_unknown(Area.ENV, _CONFIG_FILE),
     )
-    return lmcache_settings(written, asked.lmcache)
+    return lmcache_settings(written, asked.lmcache, asked.vllm)
 
 
 def _plan(asked: Offline) -> tuple[Estimate, str | None]:

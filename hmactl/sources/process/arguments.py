@@ -242,6 +242,11 @@ class _Reading:
     def note_unknown(self, name: str | None, word: Word, origin: Origin) -> None:
         self.unknown.append(Unknown(self.area, name, word.text, origin, word.needs))
 
+    def refused(self) -> str:
+        """What follows of arguments that the program's parser does not take."""
+        whose = "LMCache's" if self.area is Area.LMCACHE_SERVER else "vLLM's"
+        return f"{whose} parser refuses the command line"
+
     def refuse_value(self, option: Flag, value: Word, word: Word) -> None:
         self.set(option.name, not option.negative, word)
         no = "no-" if option.negative else ""
@@ -256,7 +261,7 @@ class _Reading:
                 "CLI003",
                 Severity.ERROR,
                 f"`--{no}{option.name}` takes no value, and `{shortened(value.text)}` is given",
-                "vLLM's parser refuses the command line",
+                self.refused(),
                 fix,
                 value.origin,
                 edit_at(word.origin, written, right),
@@ -269,7 +274,7 @@ class _Reading:
                 "CLI004",
                 Severity.ERROR,
                 f"`--{option.name}` stands without a value",
-                "vLLM's parser refuses the command line",
+                self.refused(),
                 f"write a value behind `--{option.name}`, or remove it",
                 word.origin,
             )
@@ -281,7 +286,7 @@ class _Reading:
                 "CLI005",
                 Severity.WARNING,
                 f"`{shortened(written)}` is short for `--{option.name}`",
-                "it works only as long as no other option of vLLM begins with the same letters, "
+                "it works only as long as no other option begins with the same letters, "
                 "and another version may have one",
                 f"write `--{option.name}`",
                 word.origin,
