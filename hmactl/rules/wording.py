@@ -44,6 +44,12 @@ def option_text(case: Case, name: str, value: str) -> str:
     return f"`--{name}`" if value == "true" else f"`--{name} {value}`"
 
 
+def connector_text(case: Case, name: str) -> str:
+    """That connector, in the form in which the deployment is written."""
+    profile = case.facts.deployment.form is Form.PROFILE
+    return f"`connector: {name}`" if profile else f'`"kv_connector": "{name}"`'
+
+
 def enabling_text(case: Case) -> str | None:
     """What comes of asking this vLLM for HMA all the same; None where that is not known."""
     answer = case.facts.answer

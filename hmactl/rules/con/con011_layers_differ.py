@@ -20,9 +20,11 @@ Since: 0.1.0.
 from collections.abc import Iterator
 
 from hmactl.engine.answer import LayerKind
+from hmactl.facts.lmcache import SERVED
 from hmactl.finding import Finding, Severity
 from hmactl.rules.case import Case
 from hmactl.rules.lmc.in_process import in_process_settings
+from hmactl.rules.wording import connector_text
 
 ID = "CON011"
 SEVERITY = Severity.ERROR
@@ -45,7 +47,7 @@ def check(case: Case) -> Iterator[Finding]:
             f"the layers of this model differ (heads x size {listed}), and LMCache in the vLLM "
             "process takes them for alike",
             "vLLM ends when the first request is stored, or answers become garbage",
-            "`connector: LMCacheMPConnector`, which keeps kinds of layers apart",
+            f"{connector_text(case, SERVED)}, which keeps kinds of layers apart",
             case.connector_origin,
         )
         return

@@ -23,7 +23,7 @@ ID = "ENV002"
 SEVERITY = Severity.INFO
 
 _INSTEAD = {
-    "VLLM_ATTENTION_BACKEND": "`vllm: {attention-backend: ...}`",
+    "VLLM_ATTENTION_BACKEND": "vLLM's option `attention-backend` says it now",
     "VLLM_USE_V1": "remove it: there is only one engine now",
     "LMCACHE_USE_EXPERIMENTAL": "remove it: what it switched on is the only LMCache now",
 }

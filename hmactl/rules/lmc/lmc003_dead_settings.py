@@ -15,6 +15,7 @@ Since: 0.1.0.
 
 from collections.abc import Iterator, Sequence
 
+from hmactl.deployment.form import Form
 from hmactl.deployment.setting import Setting
 from hmactl.engine.answer import ConnectorAnswer
 from hmactl.finding import Finding, Severity
@@ -41,9 +42,15 @@ def check(case: Case) -> Iterator[Finding]:
         SEVERITY,
         f"nothing reads {_names(settings)} ({name})",
         "they have no effect",
-        "for LMCacheMPConnector use `lmcache_server:`; otherwise remove them",
+        f"for LMCacheMPConnector {_of_the_server(case)}; otherwise remove them",
         settings[0].origin,
     )
+
+
+def _of_the_server(case: Case) -> str:
+    if case.facts.deployment.form is Form.PROFILE:
+        return "use `lmcache_server:`"
+    return "give what is meant to `lmcache server`"
 
 
 def _variables(case: Case) -> tuple[Setting, ...]:

@@ -22,6 +22,7 @@ from hmactl.deployment.deployment import Connector
 from hmactl.finding import Finding, Severity
 from hmactl.rules.case import Case
 from hmactl.rules.lms.server import CONNECTOR, OFFLOADING_BACKEND
+from hmactl.rules.wording import connector_text
 
 ID = "LMS026"
 SEVERITY = Severity.WARNING
@@ -45,7 +46,7 @@ def check(case: Case) -> Iterator[Finding]:
         f"vLLM {case.facts.answer.versions.vllm} looks for an LMCache server at {address} for "
         f"`kv-offloading-backend: lmcache`, and ignores `kv-offloading-size: {size.value}`",
         f"{OFFLOADING_BACKEND}; without the server vLLM waits minutes for it and ends",
-        f"`connector: {CONNECTOR}` and `lmcache_server:` with the size as `l1-size-gb`"
+        f"{connector_text(case, CONNECTOR)} and an LMCache server with the size as `l1-size-gb`"
         if written is None
         else "remove `kv-offloading-size` and `kv-offloading-backend`; `l1-size-gb` of the server "
         "is the size",

@@ -18,9 +18,11 @@ Since: 0.1.0.
 
 from collections.abc import Iterator
 
+from hmactl.facts.lmcache import SERVED
 from hmactl.finding import Finding, Severity
 from hmactl.rules.case import Case
 from hmactl.rules.lmc.in_process import in_process_settings
+from hmactl.rules.wording import connector_text
 
 ID = "TOP003"
 SEVERITY = Severity.WARNING
@@ -50,6 +52,6 @@ def check(case: Case) -> Iterator[Finding]:
         f"LMCache in the vLLM process on {nodes.value} hosts: the scheduler cannot ask the workers "
         "on the others",
         "every lookup waits for its timeout and finds nothing",
-        "`connector: LMCacheMPConnector` with a server on each host",
+        f"{connector_text(case, SERVED)} with a server on each host",
         nodes.origin,
     )
