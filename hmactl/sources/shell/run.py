@@ -61,7 +61,7 @@ class Run:
     def _all(self, nodes: Sequence[Node], states: States) -> States:
         for node in nodes:
             live = [state for state in states if not state.returned]
-            if not live:
+            if not live or self._statements > _MOST_STATEMENTS:
                 break
             if node.is_named and node.type != "comment":
                 held = [state for state in states if state.returned]

@@ -24,6 +24,8 @@ HOSTILE = {
         f'if [ "$V{n}" = y ]; then export A{n}=1; fi\n' for n in range(200)
     )
     + "vllm serve m\n",
+    "a megabyte of alternatives": "vllm serve m\n"
+    + "if [ $A = 1 ]; then export B=$B$B; fi\n" * 25_000,
     "deep nesting": "if true; then " * 2000 + "vllm serve m" + "; fi" * 2000 + "\n",
     "deep substitution": "X=" + "$(echo " * 2000 + "vllm serve" + ")" * 2000 + "\nvllm serve m\n",
     "deep expansion": "X=" + "${A:-" * 2000 + "m" + "}" * 2000 + "\nvllm serve $X\n",
