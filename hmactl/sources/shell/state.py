@@ -15,7 +15,7 @@ Variable: TypeAlias = "Value | list[Value]"
 """A variable's value; a list is an array."""
 
 MOST_STATES = 8
-_LARGEST = 1 << 17
+_LARGEST = 1 << 14
 
 
 @dataclass(slots=True)
