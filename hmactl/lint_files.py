@@ -1,7 +1,9 @@
 """From paths to findings: every file is read as what its content says it is, and judged."""
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from hmactl.checked import Checked, check_together
@@ -16,6 +18,11 @@ from hmactl.sources.read import read_source
 from hmactl.sources.source_text import load_source
 from hmactl.sources.supplied import beside
 from hmactl.sources.walk import Selection, files_in
+
+# A process costs about as much as a dozen files.
+_MANY = 60
+_CHUNK = 8
+_MOST_WORKERS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +57,23 @@ def lint_path(path: Path, request: Request) -> Iterator[FileResult]:
     if not path.is_dir():
         yield lint_file(path, request, named=True)
         return
-    for found in files_in(path, request.selection):
-        result = lint_file(found, request, named=False)
+    for result in _each(list(files_in(path, request.selection)), request):
         if result.deployments or result.findings:
             yield result
+
+
+def _each(paths: Sequence[Path], request: Request) -> Iterator[FileResult]:
+    """The results in the order of the paths, on all processors where there are many."""
+    one = partial(lint_file, request=request, named=False)
+    workers = min(len(os.sched_getaffinity(0)), _MOST_WORKERS)
+    if len(paths) < _MANY or workers == 1:
+        yield from map(one, paths)
+        return
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    with ProcessPoolExecutor(workers, get_context("fork")) as pool:
+        yield from pool.map(one, paths, chunksize=_CHUNK)
 
 
 def lint_file(path: Path, request: Request, *, named: bool) -> FileResult:

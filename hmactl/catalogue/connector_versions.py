@@ -13,7 +13,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from packaging.version import InvalidVersion, Version
+from packaging.version import InvalidVersion
 
 from hmactl.catalogue.hma_decision import (
     HmaRules,
@@ -22,6 +22,7 @@ from hmactl.catalogue.hma_decision import (
     hma_rules,
     offloading,
 )
+from hmactl.catalogue.version import parsed
 
 NOT_INSTALLED = ""
 """For ``lmcache``: there is none, while None means that it is not known which."""
@@ -243,7 +244,7 @@ def releases_around(version: str) -> tuple[VllmRelease, ...]:
 
 def same_release(version: str, other: str) -> bool:
     """Whether two versions are the same release, whatever their builds (`0.32.0+cu129`)."""
-    return Version(version).public == Version(other).public
+    return parsed(version).public == parsed(other).public
 
 
 def lmcache_release(version: str) -> LmcacheRelease | None:
@@ -521,16 +522,16 @@ def _lacks(found: ConnectorClass, names: Mapping[str, bool]) -> str:
 def _around(version: str, known: Sequence[str], what: str) -> tuple[list[str], str | None]:
     """The releases that answer for a version, the nearest older first, and what to say of that."""
     try:
-        wanted = Version(version)
+        wanted = parsed(version)
     except InvalidVersion:
         return [], f"`{version}` is no version of {what}"
     # A local part tells a build (`+cu129`), not a release.
-    wanted = Version(wanted.public)
-    older = [v for v in known if Version(v) <= wanted]
-    newer = [v for v in known if Version(v) > wanted]
+    wanted = parsed(wanted.public)
+    older = [v for v in known if parsed(v) <= wanted]
+    newer = [v for v in known if parsed(v) > wanted]
     if not older:
         return [], f"{what} {version} is older than the catalogue, which begins with {known[0]}"
-    if Version(older[-1]) == wanted:
+    if parsed(older[-1]) == wanted:
         return older[-1:], None
     if not newer:
         return older[-1:], (

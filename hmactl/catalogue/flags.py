@@ -13,6 +13,8 @@ from typing import Any, Literal
 
 from packaging.version import InvalidVersion, Version
 
+from hmactl.catalogue.version import parsed
+
 Takes = Literal["nothing", "one", "several"]
 _VLLM, _LMCACHE_SERVER = "flags.json", "lmcache-server.json"
 
@@ -91,14 +93,14 @@ def read_versions() -> tuple[str, ...]:
 
 
 def _flags(data: dict[str, Any], version: str | None) -> Flags:
-    known = [Version(one) for one in data["versions"]]
+    known = [parsed(one) for one in data["versions"]]
     wanted = _within(version, known)
     spellings: dict[str, Flag] = {}
     for name, runs in data["options"].items():
         facts = [
             run
             for run in runs
-            if wanted is None or Version(run["from"]) <= wanted <= Version(run["to"])
+            if wanted is None or parsed(run["from"]) <= wanted <= parsed(run["to"])
         ]
         if not facts:
             continue
@@ -117,7 +119,7 @@ def _within(version: str | None, known: list[Version]) -> Version | None:
     if version is None:
         return None
     try:
-        wanted = Version(version)
+        wanted = parsed(version)
     except InvalidVersion:
         return None
     older = [one for one in known if one <= wanted]

@@ -7,7 +7,9 @@ from importlib.resources import files
 from typing import Any
 
 from packaging.specifiers import SpecifierSet
-from packaging.version import InvalidVersion, Version
+from packaging.version import InvalidVersion
+
+from hmactl.catalogue.version import parsed
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,7 @@ def _issue(facts: dict[str, Any]) -> KnownIssue:
 def _within(specifier: str, version: str) -> bool:
     try:
         # A local part tells a build (`+cu129`), not a release.
-        release = Version(Version(version).public)
+        release = parsed(parsed(version).public)
     except InvalidVersion:
         return False
     return SpecifierSet(specifier).contains(release, prereleases=True)

@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 
-from packaging.version import InvalidVersion, Version
+from packaging.version import InvalidVersion
+
+from hmactl.catalogue.version import parsed
 
 
 def neighbours(version: str, known: Sequence[str]) -> tuple[str, ...]:
@@ -12,14 +14,14 @@ def neighbours(version: str, known: Sequence[str]) -> tuple[str, ...]:
     of them is answered by the last one. A local part (`+cu129`) tells a build, not a release.
     """
     try:
-        wanted = Version(Version(version).public)
+        wanted = parsed(parsed(version).public)
     except InvalidVersion:
         return ()
-    older = [one for one in known if Version(one) <= wanted]
-    newer = [one for one in known if Version(one) > wanted]
+    older = [one for one in known if parsed(one) <= wanted]
+    newer = [one for one in known if parsed(one) > wanted]
     if not older:
         return ()
-    last = Version(older[-1])
+    last = parsed(older[-1])
     if last == wanted:
         return (older[-1],)
     if not newer:

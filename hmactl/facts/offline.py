@@ -199,7 +199,7 @@ def _lmcache(asked: Offline, connector: Connector | None) -> LMCacheSettings | N
     variables = [s.name for s in deployment.env if s.name.startswith(("LMCACHE_", "LM_CACHE_"))]
     used = connector is not None and any("LMCache" in one.name for one in connector.walk())
     server = deployment.lmcache_server is not None
-    if not (used or keys or variables or server or asked.file or hidden):
+    if not (used or keys or variables or server or asked.file):
         return None
     written = Written(
         environment=serve_environment(deployment),

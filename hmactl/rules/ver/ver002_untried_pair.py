@@ -18,9 +18,10 @@ Since: 0.1.0.
 
 from collections.abc import Iterable, Iterator
 
-from packaging.version import InvalidVersion, Version
+from packaging.version import InvalidVersion
 
 from hmactl.catalogue.connector_versions import lmcache_releases, vllm_releases
+from hmactl.catalogue.version import parsed
 from hmactl.finding import Finding, Severity
 from hmactl.rules.case import Case
 
@@ -55,7 +56,7 @@ def check(case: Case) -> Iterator[Finding]:
 
 def _among(version: str, releases: Iterable[str]) -> bool:
     try:
-        public = Version(Version(version).public)
+        public = parsed(parsed(version).public)
     except InvalidVersion:
         return False
-    return public in {Version(release) for release in releases}
+    return public in {parsed(release) for release in releases}
