@@ -287,8 +287,8 @@ def _ask(
 def _same_as_the_loader(said: dict[str, Any]) -> list[str]:
     """Where we say something else than LMCache's own loader."""
     wrong = []
-    for name, row in ROWS.items():
-        real = said["answers"][name]
+    for name, real in said["answers"].items():
+        row = ROWS[name]
         ours = _ours(row, said["version"], "f")
         # Where a value that could not be read breaks a check, that value was said already.
         said_before = str(real["refusal"]).startswith("TypeError") and bool(ours.unreadable)
@@ -311,8 +311,10 @@ def _same_as_the_loader(said: dict[str, Any]) -> list[str]:
 
 
 def test_the_installed_release(engine: Engine, tmp_path: Path) -> None:
-    said = _ask(engine, tmp_path, ROWS, None, dry_boot=False)
-    assert len(said["answers"]) > 1500
+    # All of them when releases are compared; a fourth is enough to notice a change.
+    rows = dict([*ROWS.items()][:: 1 if OTHERS else 4])
+    said = _ask(engine, tmp_path, rows, None, dry_boot=False)
+    assert len(said["answers"]) > 500
     assert _same_as_the_loader(said) == []
 
 
@@ -322,7 +324,7 @@ def test_the_dry_boot(engine: Engine, tmp_path: Path, directory: str | None) -> 
     assert engine.vllm is not None
     few = ("names", "hash", "old", "extra", "file-", "check", "all", "nothing")
     rows = {name: row for name, row in ROWS.items() if name.startswith(few)}
-    rows |= dict([*ROWS.items()][::25])
+    rows |= dict([*ROWS.items()][:: 25 if OTHERS else 100])
     said = _ask(engine, tmp_path, rows, directory, dry_boot=True)
     # The dry boot says of older releases what newer ones do.
     by_name = lmcache_configs(said["version"])[0].loading.hashes_by_name
