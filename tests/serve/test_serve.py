@@ -122,8 +122,19 @@ def test_it_comes_up_as_planned(
             assert server.grep("Creating v1 connector with name: ExampleConnector")
         answer = server.complete("tiny", "hi" * 20)
         assert answer["usage"]["completion_tokens"] == 4
+        assert _verify(profile, environment) == 0
+        other = tmp_path / "other.yaml"
+        other.write_text(profile.read_text().replace("67108864", "50331648"))
+        assert _verify(other, environment) == 1
         assert server.stop() == 0
         assert server.leftovers() == []
+    assert _verify(profile, environment) == 2
+
+
+def _verify(profile: Path, environment: dict[str, str]) -> int:
+    """What `hmactl verify` ends with: as planned, other than planned, or no server."""
+    command = _hmactl("verify", "-q", "--once", profile)
+    return subprocess.run(command, env=environment, capture_output=True, check=False).returncode
 
 
 @pytest.fixture
