@@ -189,6 +189,9 @@ class Session:
 
     def _environment(self, question: Question) -> dict[str, str]:
         environment = dict(question.environment)
+        # Which of a machine's GPUs the server may use says nothing about the virtual ones, and a
+        # Triton that has them named looks for their driver.
+        environment.pop("CUDA_VISIBLE_DEVICES", None)
         environment |= bridge_environment(self._engine, environment)
         return environment | _ENVIRONMENT | {"VLLM_CACHE_ROOT": self._cache.name}
 

@@ -203,6 +203,15 @@ def test_a_model_whose_name_is_nearly_right(hmactl: Run, tmp_path: Path) -> None
 
 
 @pytest.mark.usefixtures("model")
+def test_chosen_gpus_of_a_machine_do_not_matter(hmactl: Run, tmp_path: Path) -> None:
+    """Triton looks for a driver where CUDA_VISIBLE_DEVICES names devices."""
+    profile = 'model: ./model\ntarget: {gpu: H100-80GB}\nenv: {CUDA_VISIBLE_DEVICES: "0"}\n'
+    status, (_places, one) = _findings(hmactl, tmp_path, profile)
+    assert status == 0
+    assert one["plan"]["hma_on"]["num_blocks"] > 0
+
+
+@pytest.mark.usefixtures("model")
 def test_a_gpu_that_does_not_exist(hmactl: Run, tmp_path: Path) -> None:
     profile = "model: ./model\ntarget:\n  gpu: H1000\n"
     status, (places, one) = _findings(hmactl, tmp_path, profile)
