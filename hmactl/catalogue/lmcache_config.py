@@ -12,7 +12,7 @@ from importlib.resources import files
 from typing import Any, Literal
 
 from hmactl.catalogue.connector_versions import by_version
-from hmactl.catalogue.neighbours import neighbours
+from hmactl.catalogue.neighbours import answering, neighbours
 
 Unreadable = Literal["default", "none", "ends"]
 """What comes of a value that does not convert: the default, nothing, or the end of the loader."""
@@ -91,11 +91,7 @@ def lmcache_configs(version: str | None) -> tuple[LMCacheConfig, ...]:
     Those around it where it was not read itself, every release where it is None, and none where it
     is older or newer than all that were read, or no version.
     """
-    releases = _releases()
-    if version is None:
-        return releases
-    around = neighbours(version, [release.version for release in releases])
-    return tuple(release for release in releases if release.version in around)
+    return answering(version, _releases())
 
 
 @cache

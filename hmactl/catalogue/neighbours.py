@@ -1,10 +1,31 @@
 """Which of the releases that were read answer for a version."""
 
 from collections.abc import Sequence
+from typing import Protocol, TypeVar
 
 from packaging.version import InvalidVersion
 
 from hmactl.catalogue.version import parsed
+
+
+class _Release(Protocol):
+    @property
+    def version(self) -> str: ...
+
+
+_R = TypeVar("_R", bound=_Release)
+
+
+def answering(version: str | None, releases: tuple[_R, ...]) -> tuple[_R, ...]:
+    """The releases that answer for that version, the oldest first.
+
+    Those around it where it was not read itself, every release where it is None, and none where it
+    is older or newer than all that were read, or no version.
+    """
+    if version is None:
+        return releases
+    around = neighbours(version, [release.version for release in releases])
+    return tuple(release for release in releases if release.version in around)
 
 
 def neighbours(version: str, known: Sequence[str]) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from functools import cache
 from importlib.resources import files
 
 from hmactl.catalogue.connector_versions import by_version
-from hmactl.catalogue.neighbours import neighbours
+from hmactl.catalogue.neighbours import answering
 
 
 class Others(StrEnum):
@@ -36,11 +36,7 @@ def transfer_fields(version: str | None) -> tuple[TransferFields, ...]:
     Those around it where it was not read itself, every release where it is None, and none where it
     is older or newer than all that were read, or no version.
     """
-    releases = _releases()
-    if version is None:
-        return releases
-    around = neighbours(version, [release.version for release in releases])
-    return tuple(release for release in releases if release.version in around)
+    return answering(version, _releases())
 
 
 def have(releases: Iterable[TransferFields], field: str) -> bool:

@@ -1,6 +1,6 @@
 """A word put together from the characters of what was written, each keeping its place."""
 
-from hmactl.deployment.places import Places, Stretch
+from hmactl.deployment.places import Places, places_of_point
 from hmactl.sources.shell.value import Piece, Value, part
 
 
@@ -42,5 +42,4 @@ class Runs:
 
 def pointed(places: Places) -> Places:
     """Places of a text that stands where the others begin."""
-    first = places.at(0)
-    return Places(places.source, (Stretch(0, first.line or 1, first.column or 1, even=False),))
+    return places_of_point(places.at(0))

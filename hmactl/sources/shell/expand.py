@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
-from hmactl.deployment.places import Places, Stretch
+from hmactl.deployment.places import Places, Stretch, places_of_point
 from hmactl.sources.shell.arithmetic import reckon
 from hmactl.sources.shell.state import Node, State, Variable
 from hmactl.sources.shell.tree import Script
@@ -104,7 +104,7 @@ class Expander:
                 if number is None:
                     yield self._unknown(node, (), quoted=quoted)
                 else:
-                    yield Piece(str(number), _whole(script.place(node)))
+                    yield Piece(str(number), places_of_point(script.place(node).at(0)))
             case "process_substitution" | "ERROR":
                 yield self._unknown(node, (), quoted=quoted)
             case "brace_expression":
@@ -149,7 +149,7 @@ class Expander:
 
     def _unknown(self, node: Node, needs: tuple[str, ...], *, quoted: bool) -> Piece:
         text = _BLANKS.sub(" ", self._script.of(node))
-        places = _whole(self._script.place(node))
+        places = places_of_point(self._script.place(node).at(0))
         return Piece(text, places, known=False, needs=needs, splits=not quoted)
 
     def _range(self, node: Node) -> Iterator[Atom]:
@@ -164,7 +164,7 @@ class Expander:
         for number in numbers:
             if number != first:
                 yield _END
-            yield Piece(str(number), _whole(self._script.place(node)))
+            yield Piece(str(number), places_of_point(self._script.place(node).at(0)))
 
     def _variable(self, node: Node, name: Node, state: State, *, quoted: bool) -> Iterator[Atom]:
         """``$NAME``, ``$1``, ``$@``"""
@@ -251,7 +251,7 @@ class Expander:
         if text is None:
             yield self._unknown(node, (), quoted=quoted)
         else:
-            yield Piece(text, _whole(self._script.place(node)))
+            yield Piece(text, places_of_point(self._script.place(node).at(0)))
 
     def _operated(  # noqa: PLR0917
         self,
@@ -295,7 +295,7 @@ class Expander:
                 needs = (name,) if value is None and _is_name(name) else ()
                 yield self._unknown(node, needs, quoted=quoted)
             else:
-                places = _whole(self._script.place(node))
+                places = places_of_point(self._script.place(node).at(0))
                 yield Piece(changed, places, splits=not quoted)
 
     def _substitution(self, node: Node, state: State, *, quoted: bool) -> Iterator[Atom]:
@@ -404,13 +404,7 @@ def _ansi(piece: Piece) -> Piece:
         return _ANSI.get(escape, match[0])
 
     text = _ANSI_ESCAPE.sub(replaced, piece.text)
-    return Piece(text, piece.places if text == piece.text else _whole(piece.places))
-
-
-def _whole(places: Places) -> Places:
-    """Where only the place of the beginning is certain."""
-    first = places.stretches[0]
-    return Places(places.source, (first._replace(offset=0, even=False),))
+    return Piece(text, piece.places if text == piece.text else places_of_point(piece.places.at(0)))
 
 
 def _without_last_lines(value: Value) -> Value:

@@ -7,7 +7,7 @@ from hmactl.deployment.files import TextFile
 from hmactl.sources.shell.expand import Expander
 from hmactl.sources.shell.state import Node, State
 from hmactl.sources.shell.tree import Script
-from hmactl.sources.shell.value import Piece, Value, constant, known_text, to_word
+from hmactl.sources.shell.value import Piece, Value, constant, joined, known_text, to_word
 
 _KEEP_JSON = (["jq", "-c", "."], ["jq", "-c"], ["jq", "."], ["tr", "-d", "\\n"], ["tr", "-d", "\n"])
 
@@ -102,7 +102,7 @@ def _output(words: list[Value]) -> Value | None:
             rest = words[1:]
             while rest and known_text(rest[0]) in {"-n", "-e", "-E"}:
                 rest = rest[1:]
-            return _spaced(rest)
+            return joined(rest)
         case ["dirname", str(path)]:
             return _shorter(words[1], str(PurePath(path).parent))
         case ["basename", str(path)]:
@@ -146,15 +146,6 @@ def _redirects(node: Node) -> list[Node]:
         elif child.type == "heredoc_redirect":
             found += [c for c in child.children if c.type == "file_redirect"]
     return [c for c in found if c.children[0].type != "file_descriptor"]
-
-
-def _spaced(words: list[Value]) -> Value:
-    pieces: list[Piece] = []
-    for word in words:
-        if pieces and word:
-            pieces.append(Piece(" ", word[0].places))
-        pieces += word
-    return tuple(pieces)
 
 
 def _without_tabs(value: Value) -> Value:

@@ -12,7 +12,7 @@ from hmactl.sources.shell.expand import Expander
 from hmactl.sources.shell.here import file_written, here_text, printed
 from hmactl.sources.shell.state import Node, State, distinct
 from hmactl.sources.shell.tree import Script
-from hmactl.sources.shell.value import Piece, Value, constant, known_text, part
+from hmactl.sources.shell.value import Piece, Value, constant, joined, known_text, part
 
 _MOST_STATEMENTS = 5_000
 _MOST_LEVELS = 60
@@ -199,7 +199,7 @@ class Run:
                     self._run_words(words[1:], node, state.copy(), inner)
                     return [state] if self._past_exits else []
             case "eval":
-                after = self._nested(_joined_words(words[1:]), inner)
+                after = self._nested(joined(words[1:]), inner)
                 return after if inner is state else [state]
             case str() if name in _BUILTINS:
                 self._builtin(name, words[1:], node, state)
@@ -541,13 +541,4 @@ def _stripped(value: Value) -> Value:
         text = pieces[0].text
         pieces[0] = part(pieces[0], len(text) - len(text.lstrip()), len(text))
         pieces[-1] = part(pieces[-1], 0, len(pieces[-1].text.rstrip()))
-    return tuple(pieces)
-
-
-def _joined_words(words: Sequence[Value]) -> Value:
-    pieces: list[Piece] = []
-    for word in words:
-        if pieces and word:
-            pieces.append(Piece(" ", word[0].places))
-        pieces += word
     return tuple(pieces)

@@ -64,3 +64,13 @@ def from_word(word: Word) -> Value:
     """A word or a variable of another form's, as a shell has it."""
     places = word.places or places_of_point(word.origin)
     return (Piece(word.text, places, word.known, word.needs),)
+
+
+def joined(words: Iterable[Value]) -> Value:
+    """Words with a blank between them, as ``echo`` and ``eval`` put them together."""
+    pieces: list[Piece] = []
+    for word in words:
+        if pieces and word:
+            pieces.append(Piece(" ", word[0].places))
+        pieces += word
+    return tuple(pieces)
