@@ -20,12 +20,27 @@ class Severity(StrEnum):
         return list(Severity).index(self)
 
 
+class Change(StrEnum):
+    """What an edit does at its place.
+
+    text: ``new`` instead of ``old``. option: the same for an option's name, whose dashes may be
+    underscores. add: the option ``new`` in front of the option ``old``. drop: without the option
+    ``old``, which has no value.
+    """
+
+    TEXT = "text"
+    OPTION = "option"
+    ADD = "add"
+    DROP = "drop"
+
+
 @dataclass(frozen=True, slots=True)
 class Edit:
     """A change to a file that puts a finding right: ``new`` instead of ``old`` at that place.
 
     Line and column count from 1. With ``behind`` the place is that of this name, and ``old`` is
     the value that follows it. An edit that is not ``safe`` changes what an operator chose.
+    ``old`` of an option has no dashes in front.
     """
 
     source: str
@@ -35,15 +50,22 @@ class Edit:
     new: str
     behind: str = ""
     safe: bool = True
+    change: Change = Change.TEXT
 
 
 def edit_at(
-    origin: Origin, old: str, new: str, *, behind: str = "", safe: bool = True
+    origin: Origin,
+    old: str,
+    new: str,
+    *,
+    behind: str = "",
+    safe: bool = True,
+    change: Change = Change.TEXT,
 ) -> Edit | None:
     """An edit at that place; None where it is in no file."""
     if origin.line is None or origin.column is None:
         return None
-    return Edit(origin.source, origin.line, origin.column, old, new, behind, safe)
+    return Edit(origin.source, origin.line, origin.column, old, new, behind, safe, change)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,12 @@ from dataclasses import dataclass, replace
 
 from hmactl.catalogue.connector_versions import lmcache_releases, vllm_releases
 from hmactl.catalogue.gpus import DEFAULT_GPU, Gpu, UnknownGpuError, find_gpu
+from hmactl.catalogue.hma_decision import Enabling
 from hmactl.catalogue.models import ModelFacts, find_model
 from hmactl.checked import Checked, sorted_findings
 from hmactl.deployment.deployment import Deployment
 from hmactl.deployment.lmcache_file import LMCacheFile
-from hmactl.engine.answer import Answer
+from hmactl.engine.answer import Answer, Hma, HmaState
 from hmactl.facts.facts import Facts
 from hmactl.facts.offline import Offline, offline_answer
 from hmactl.facts.transfer import transfer_connector
@@ -21,10 +22,16 @@ from hmactl.sources.document import Document
 from hmactl.sources.given import ReadFile
 from hmactl.sources.lmcache_file import carried_file, read_lmcache_file
 from hmactl.verdict.known import known
-from hmactl.verdict.offline import ModelKind, offline_verdict
+from hmactl.verdict.offline import ModelKind, explicit_enable, offline_verdict
 from hmactl.verdict.verdict import Decision, Verdict
 
 _SAMPLES = 5
+_EXPLICIT_ON = {
+    Enabling.WORKS: HmaState(on=True, error=None),
+    Enabling.CRASHES: HmaState(on=True, error=None),  # once it is configured
+    Enabling.OVERRULED: HmaState(on=False, error=None),
+    Enabling.REFUSED: HmaState(on=None, error="vLLM refuses to have HMA enabled explicitly"),
+}
 # Findings that are about the plan.
 _OF_A_PLAN = ("CON014", "CON015", "HMA", "LMC004", "LMS001", "LMS025", "MEM")
 
@@ -97,8 +104,12 @@ class _Judged:
 
 def _judge(asked: Offline, *, chunks: bool | None) -> _Judged:
     answer, no_plan = offline_answer(asked)
+    verdict, explicit_on = _verdict(asked, answer, chunks=chunks)
+    if explicit_on is not None:
+        unknown = HmaState(on=None, error=None)
+        hma = Hma(operator_flag=None, default=unknown, explicit_on=explicit_on)
+        answer = answer.model_copy(update={"hma": hma})
     facts = Facts(asked.deployment, answer, None, asked.gpu, None, asked.file)
-    verdict = _verdict(asked, facts, chunks=chunks)
     case = Case(facts, verdict)
     found = tuple(finding for rule in RULES for finding in rule.check(case))
     return _Judged(facts, verdict, found, no_plan)
@@ -116,23 +127,24 @@ def _in_all(judged: Sequence[_Judged]) -> list[Finding]:
     """The findings of the newest release that the older ones have at the same place, too.
 
     Of what a plan shows, only releases are asked whose plan is known. A fix that is another for
-    them says which release it is for.
+    them says which release it is for, and changes no file.
     """
     newest, versions = judged[-1], judged[-1].facts.answer.versions
     others = [
-        (one.no_plan is None, {(f.id, f.origin): f.fix for f in one.findings})
-        for one in judged[:-1]
+        (one.no_plan is None, {(f.id, f.origin): f for f in one.findings}) for one in judged[:-1]
     ]
     found = []
     for finding in newest.findings:
         needs_plan = finding.id.startswith(_OF_A_PLAN)
-        asked = [fixes for has_plan, fixes in others if has_plan or not needs_plan]
-        fixes = [other.get((finding.id, finding.origin)) for other in asked]
-        if None in fixes:
+        asked = [theirs for has_plan, theirs in others if has_plan or not needs_plan]
+        alike = [theirs.get((finding.id, finding.origin)) for theirs in asked]
+        older = [one for one in alike if one is not None]
+        if len(older) < len(alike):
             continue
-        same = all(fix == finding.fix for fix in fixes)
+        same = all(one.fix == finding.fix for one in older)
         fix = finding.fix if same else f"with vLLM {versions.vllm}: {finding.fix}"
-        found.append(replace(finding, fix=fix))
+        edit = finding.edit if all(one.edit == finding.edit for one in older) else None
+        found.append(replace(finding, fix=fix, edit=edit))
     return found
 
 
@@ -175,17 +187,21 @@ def _lmcache_file(deployment: Deployment, read_file: ReadFile) -> LMCacheFile | 
     return read_lmcache_file(path, named.origin, file.text, file.places)
 
 
-def _verdict(asked: Offline, facts: Facts, *, chunks: bool | None) -> Verdict:
+def _verdict(
+    asked: Offline, answer: Answer, *, chunks: bool | None
+) -> tuple[Verdict, HmaState | None]:
+    """The verdict, and what an explicit enable comes to, if that is known."""
     found = known(
         asked.deployment,
         vllm=asked.vllm,
         lmcache=asked.lmcache,
-        model=_kind(facts.answer),
+        model=_kind(answer),
         chunks=chunks,
     )
     if found is None:
-        return Verdict(Decision.UNKNOWN, None, None, "the connector is not known")
-    return offline_verdict(found)
+        return Verdict(Decision.UNKNOWN, None, None, "the connector is not known"), None
+    enabling = explicit_enable(found)
+    return offline_verdict(found), None if enabling is None else _EXPLICIT_ON[enabling]
 
 
 def _has_chunks(model: ModelFacts | None) -> bool | None:

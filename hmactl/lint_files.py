@@ -9,6 +9,7 @@ from pathlib import Path
 from hmactl.checked import Checked, check_together
 from hmactl.deployment.form import Form
 from hmactl.finding import Finding
+from hmactl.fix.proof import proven
 from hmactl.lint import Linted, Pins, lint_document
 from hmactl.sources.document import Document
 from hmactl.sources.form import form_of
@@ -97,10 +98,20 @@ def lint_text(
     documents = read_source(source, text, form, given)
     if not named and all(document.deployment is None for document in documents):
         return FileResult(source, text, ())
-    linted = [lint_document(document, pins, given.read_file) for document in documents]
+    linted = _linted(documents, pins, given)
     checked = check_together([one.checked for one in linted])
     count = sum(one.deployment is not None for one in checked)
-    return FileResult(source, text, _findings(checked), count, form, tuple(_open(linted)))
+
+    def read_again(changed: str) -> tuple[Finding, ...]:
+        others = _linted(read_source(source, changed, form, given), pins, given)
+        return _findings(check_together([one.checked for one in others]))
+
+    findings = proven(source, text, _findings(checked), read_again)
+    return FileResult(source, text, findings, count, form, tuple(_open(linted)))
+
+
+def _linted(documents: Sequence[Document], pins: Pins, given: Given) -> list[Linted]:
+    return [lint_document(document, pins, given.read_file) for document in documents]
 
 
 def _findings(checked: Sequence[Checked]) -> tuple[Finding, ...]:

@@ -31,10 +31,10 @@ ALLOWED = {
         *("catalogue", "checked", "deployment", "engine", "facts"),
         *("finding", "rules", "sources", "verdict"),
     },
-    "lint_files": {"checked", "deployment", "finding", "lint", "sources"},
+    "lint_files": {"checked", "deployment", "finding", "fix", "lint", "sources"},
     "report": {
         *("account", "checked", "deployment", "engine", "facts"),
-        *("finding", "rules", "verdict"),
+        *("finding", "fix", "rules", "verdict"),
     },
     "suppress": {"deployment", "finding"},
     "configuration": {"deployment", "finding", "sources"},

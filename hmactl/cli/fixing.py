@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from hmactl.finding import Edit
+from hmactl.finding import Change, Edit
 from hmactl.fix.apply import apply_edits, as_diff, fix_file
 from hmactl.fix.replace_file import ChangedError
 from hmactl.lint_files import FileResult
@@ -36,8 +36,16 @@ def fix(edits: Edits) -> None:
             click.echo(f"hmactl: {result.source} is not fixed: {error.strerror}", err=True)
             continue
         for edit in applied.made:
-            place = f"{edit.source}:{edit.line}"
-            click.echo(f"hmactl: {place}: `{edit.old}` is now `{edit.new}`", err=True)
+            click.echo(f"hmactl: {edit.source}:{edit.line}: {_told(edit)}", err=True)
         for refused in applied.refused:
             place = f"{refused.edit.source}:{refused.edit.line}"
             click.echo(f"hmactl: {place}: not fixed: {refused.why}", err=True)
+
+
+def _told(edit: Edit) -> str:
+    match edit.change:
+        case Change.ADD:
+            return f"`{edit.new}` is there now"
+        case Change.DROP:
+            return f"`--{edit.old}` is gone"
+    return f"`{edit.old}` is now `{edit.new}`"

@@ -16,8 +16,9 @@ from hmactl.configuration.configuration import Configuration, overridden
 from hmactl.configuration.load import load_configuration
 from hmactl.configuration.read import ConfigurationError
 from hmactl.deployment.form import Form
-from hmactl.finding import Edit, Severity
+from hmactl.finding import Edit, Finding, Severity
 from hmactl.fix.apply import edits_of
+from hmactl.fix.place import Region, region
 from hmactl.lint import Pins
 from hmactl.lint_files import FileResult, Request, lint_path, lint_text
 from hmactl.report.lint_finding import LintFinding
@@ -188,7 +189,14 @@ def _judged(result: FileResult) -> Iterator[LintFinding]:
         number = finding.origin.line
         here = finding.origin.source == result.source and number is not None
         line = lines[number - 1] if here and number is not None and number <= len(lines) else None
-        yield LintFinding(finding, line, reason)
+        yield LintFinding(finding, line, reason, change=_change(result, finding))
+
+
+def _change(result: FileResult, finding: Finding) -> Region | None:
+    """Where the finding's edit goes in the file that was read."""
+    if result.text is None or finding.edit is None or finding.edit.source != result.source:
+        return None
+    return region(result.text, finding.edit)
 
 
 def _ids(text: str | None) -> tuple[str, ...]:

@@ -7,11 +7,8 @@ from difflib import unified_diff
 from pathlib import Path
 
 from hmactl.finding import Edit, Finding
+from hmactl.fix.place import Place, line_starts, place
 from hmactl.fix.replace_file import replace_file
-
-_WORD = re.compile(r"[\w.\-]")
-# Between a name and its value, in YAML, JSON, an assignment or a command line.
-_BETWEEN = r"[\"']?(?:[ \t]*[:=][ \t]*|[ \t]+)[\"']?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,29 +43,29 @@ def apply_edits(text: str, edits: Sequence[Edit]) -> Applied:
 
     One whose place has another text is refused, and so are all that overlap each other.
     """
-    starts = _line_starts(text)
-    places: list[tuple[int, int, Edit]] = []
+    starts = line_starts(text)
+    places: list[tuple[Place, Edit]] = []
     refused = []
     for edit in dict.fromkeys(edits):
-        place = _place(text, starts, edit)
-        if place is None:
+        found = place(text, starts, edit)
+        if found is None:
             refused.append(Refused(edit, f"`{edit.old}` does not stand there"))
         else:
-            places.append((*place, edit))
-    places.sort(key=lambda place: place[:2])
+            places.append((found, edit))
+    places.sort(key=lambda placed: placed[0][:2])
     clear = []
-    for index, (start, end, edit) in enumerate(places):
-        before = max((other[1] for other in places[:index]), default=0)
-        after = places[index + 1][0] if index + 1 < len(places) else len(text)
-        if before > start or after < end:
+    for index, (found, edit) in enumerate(places):
+        before = max((other.end for other, _ in places[:index]), default=0)
+        after = places[index + 1][0].start if index + 1 < len(places) else len(text)
+        if before > found.start or after < found.end:
             refused.append(Refused(edit, "it overlaps another edit"))
         else:
-            clear.append((start, end, edit))
+            clear.append((found, edit))
     parts, at = [], 0
-    for start, end, edit in clear:
-        parts += [text[at:start], edit.new]
-        at = end
-    return Applied("".join([*parts, text[at:]]), tuple(e for *_, e in clear), tuple(refused))
+    for found, _ in clear:
+        parts += [text[at : found.start], found.new]
+        at = found.end
+    return Applied("".join([*parts, text[at:]]), tuple(edit for _, edit in clear), tuple(refused))
 
 
 def fix_file(path: Path, text: str, edits: Sequence[Edit]) -> Applied:
@@ -94,42 +91,3 @@ def as_diff(source: str, before: str, after: str) -> str:
 
 def _lines(text: str) -> list[str]:
     return [line for line in re.split("(?<=\n)", text) if line]
-
-
-def _line_starts(text: str) -> list[int]:
-    # A byte order mark is no part of the first line's columns.
-    first = len(text) - len(text.removeprefix("\ufeff"))
-    return [first, *(match.end() for match in re.finditer("\n", text))]
-
-
-def _place(text: str, starts: Sequence[int], edit: Edit) -> tuple[int, int] | None:
-    if not 0 < edit.line <= len(starts) or edit.column < 1 or not edit.old or "\n" in edit.old:
-        return None
-    begin = starts[edit.line - 1]
-    end = starts[edit.line] if edit.line < len(starts) else len(text)
-    start = begin + edit.column - 1
-    if start >= end:
-        return None
-    if edit.behind:
-        match = re.compile(_name(edit.behind) + _BETWEEN).match(text, start, end)
-        if match is None or _joined(text, start - 1, start):
-            return None
-        start = match.end()
-    stop = start + len(edit.old)
-    if stop > end or text[start:stop] != edit.old:
-        return None
-    if _joined(text, start - 1, start) or _joined(text, stop - 1, stop):
-        return None
-    return start, stop
-
-
-def _name(name: str) -> str:
-    """A pattern for a name, quoted or as an option, whose dashes may be underscores."""
-    return r"[\"']?(?:--)?" + re.sub(r"\\-|_", "[-_]", re.escape(name))
-
-
-def _joined(text: str, left: int, right: int) -> bool:
-    """Whether the characters at two neighbouring places belong to one word."""
-    if left < 0 or right >= len(text):
-        return False
-    return bool(_WORD.match(text[left]) and _WORD.match(text[right]))

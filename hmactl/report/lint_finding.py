@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from hmactl.finding import Finding
+from hmactl.fix.place import Region
 
 _NO_FILE = frozenset({"-", "command line", "environment", "default"})
 
@@ -14,7 +15,8 @@ class LintFinding:
 
     ``suppressed`` is the reason given, "" for none, and None where the finding counts.
     ``in_source`` tells a comment's suppression from one by a configuration or a baseline.
-    ``deployment`` is the name of the deployment that it is about.
+    ``deployment`` is the name of the deployment that it is about, ``change`` where the finding's
+    edit goes in its file.
     """
 
     finding: Finding
@@ -22,6 +24,7 @@ class LintFinding:
     suppressed: str | None = None
     deployment: str | None = None
     in_source: bool = True
+    change: Region | None = None
 
     @property
     def counts(self) -> bool:

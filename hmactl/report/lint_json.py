@@ -20,7 +20,16 @@ def render_lint_json(findings: Sequence[LintFinding]) -> str:
             "line": one.finding.origin.line,
             "column": one.finding.origin.column,
             "suppressed": not one.counts,
+            "edit": _edit(one),
         }
         for one in in_order(findings)
     ]
     return json.dumps({"schema": "hmactl-lint/1", "findings": shown}, indent=2) + "\n"
+
+
+def _edit(one: LintFinding) -> dict[str, object] | None:
+    """What the file needs for the finding to go; columns count characters, the end stays."""
+    edit, change = one.finding.edit, one.change
+    if edit is None or change is None:
+        return None
+    return change._asdict() | {"safe": edit.safe}

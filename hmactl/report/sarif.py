@@ -81,12 +81,37 @@ def _result(one: LintFinding, index: int, fingerprint: str) -> dict[str, object]
         "locations": [_location(one)],
         "partialFingerprints": {_FINGERPRINT: fingerprint},
     }
+    if (fix := _fix(one)) is not None:
+        result["fixes"] = [fix]
     if one.suppressed is not None:
         suppression = {"kind": "inSource" if one.in_source else "external"}
         if one.suppressed:
             suppression["justification"] = redact(one.suppressed)
         result["suppressions"] = [suppression]
     return result
+
+
+def _fix(one: LintFinding) -> dict[str, object] | None:
+    """The change that `hmactl lint --fix` would make; None where it makes none by itself."""
+    edit, change = one.finding.edit, one.change
+    if edit is None or change is None or not edit.safe or one.file is None:
+        return None
+    deleted = {
+        "startLine": change.line,
+        "startColumn": change.column,
+        "endLine": change.end_line,
+        "endColumn": change.end_column,
+    }
+    replacement = {"deletedRegion": deleted, "insertedContent": {"text": change.new}}
+    return {
+        "description": {"text": redact(one.finding.fix)},
+        "artifactChanges": [
+            {
+                "artifactLocation": {"uri": _address(one.file)},
+                "replacements": [replacement],
+            }
+        ],
+    }
 
 
 def _location(one: LintFinding) -> dict[str, object]:

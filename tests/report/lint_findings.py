@@ -1,7 +1,10 @@
 """Findings for the tests of the renderers."""
 
+from dataclasses import replace
+
 from hmactl.deployment.setting import COMMAND_LINE, Origin
-from hmactl.finding import Finding, Severity
+from hmactl.finding import Edit, Finding, Severity
+from hmactl.fix.place import Region
 from hmactl.report.lint_finding import LintFinding
 
 LINE = "  max_local_cpu_sise: 20.0"
@@ -30,4 +33,8 @@ SECRET = LintFinding(
     finding("CLI002", message="`--api-key=hunter2` \x1b[31m is refused"),
     'command: ["--api-key=hunter2"]',
 )
+_EDIT = Edit("deploy/a.yaml", 4, 3, "max_local_cpu_sise", "max_local_cpu_size")
+_REGION = Region(4, 3, 4, 21, "max_local_cpu_size")
+FIXABLE = LintFinding(replace(finding(), edit=_EDIT), LINE, change=_REGION)
+UNSAFE = replace(FIXABLE, finding=replace(finding("LMC004"), edit=replace(_EDIT, safe=False)))
 ALL = (INFO, SUPPRESSED, UNKNOWN_KEY, WARNING, IN_BASELINE, NO_FILE, SECRET)

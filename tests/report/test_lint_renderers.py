@@ -12,6 +12,7 @@ import jsonschema
 import pytest
 from lint_findings import (
     ALL,
+    FIXABLE,
     IN_BASELINE,
     INFO,
     LINE,
@@ -19,6 +20,7 @@ from lint_findings import (
     SECRET,
     SUPPRESSED,
     UNKNOWN_KEY,
+    UNSAFE,
     WARNING,
     finding,
 )
@@ -29,6 +31,7 @@ from hmactl.report.github import render_github
 from hmactl.report.gitlab import render_gitlab
 from hmactl.report.junit import render_junit
 from hmactl.report.lint_finding import LintFinding
+from hmactl.report.lint_json import render_lint_json
 from hmactl.report.lint_text import render_lint_text
 from hmactl.report.sarif import published_pages, render_sarif
 
@@ -51,7 +54,9 @@ def sarif_schema() -> jsonschema.Draft4Validator:
     return jsonschema.Draft4Validator(schema)
 
 
-@pytest.mark.parametrize("findings", [(), ALL, (NO_FILE,), (INFO,), (IN_BASELINE, SUPPRESSED)])
+@pytest.mark.parametrize(
+    "findings", [(), ALL, (FIXABLE, UNSAFE), (NO_FILE,), (INFO,), (IN_BASELINE, SUPPRESSED)]
+)
 @pytest.mark.parametrize("pages", [None, "https://rules.example/pages/"])
 def test_sarif_is_valid(
     sarif_schema: jsonschema.Draft4Validator, findings: Sequence[LintFinding], pages: str | None
@@ -64,6 +69,37 @@ def test_the_schema_would_object(sarif_schema: jsonschema.Draft4Validator) -> No
     document["runs"][0]["results"][0]["level"] = "info"
     with pytest.raises(jsonschema.ValidationError):
         sarif_schema.validate(document)
+
+
+def test_the_schema_knows_fixes(sarif_schema: jsonschema.Draft4Validator) -> None:
+    document = json.loads(render_sarif([FIXABLE]))
+    del document["runs"][0]["results"][0]["fixes"][0]["artifactChanges"]
+    with pytest.raises(jsonschema.ValidationError):
+        sarif_schema.validate(document)
+
+
+def test_sarif_has_the_safe_edits_as_fixes() -> None:
+    results = _run(FIXABLE, UNKNOWN_KEY, UNSAFE)["results"]
+    fixable, unknown, unsafe = results
+    (fix,) = fixable["fixes"]
+    (change,) = fix["artifactChanges"]
+    assert change["artifactLocation"] == {"uri": "deploy/a.yaml"}
+    (replacement,) = change["replacements"]
+    assert replacement["insertedContent"] == {"text": "max_local_cpu_size"}
+    region = replacement["deletedRegion"]
+    assert (region["startLine"], region["endLine"]) == (4, 4)
+    assert LINE[region["startColumn"] - 1 : region["endColumn"] - 1] == "max_local_cpu_sise"
+    assert "fixes" not in unsafe
+    assert "fixes" not in unknown
+
+
+def test_json_has_the_edits() -> None:
+    findings = json.loads(render_lint_json([FIXABLE, UNSAFE, UNKNOWN_KEY]))["findings"]
+    edits = {(one["id"], one["edit"] and one["edit"]["safe"]) for one in findings}
+    assert edits == {("LMC001", True), ("LMC001", None), ("LMC004", False)}
+    edit = next(one["edit"] for one in findings if one["edit"])
+    region = ("line", "column", "end_line", "end_column", "new")
+    assert [edit[key] for key in region] == [4, 3, 4, 21, "max_local_cpu_size"]
 
 
 def _run(*findings: LintFinding, pages: str | None = None) -> Any:

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 
 from hmactl.deployment.form import Form
 from hmactl.deployment.policy import HmaPolicy
-from hmactl.finding import Finding, Severity
+from hmactl.finding import Change, Finding, Severity, edit_at
 from hmactl.rules.case import Case
 from hmactl.rules.wording import enabling_text
 from hmactl.verdict.verdict import HMA_ON, Decision
@@ -46,4 +46,5 @@ def check(case: Case) -> Iterator[Finding]:
         said,
         "remove the flag: with one KV cache group HMA changes nothing",
         deployment.hma_origin,
+        edit_at(deployment.hma_origin, HMA_ON.removeprefix("--"), "", change=Change.DROP),
     )

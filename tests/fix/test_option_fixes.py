@@ -1,0 +1,194 @@
+"""A flag more, or one less, in every form: what stands between « and » is all that changes."""
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hmactl.fix.apply import apply_edits, edits_of
+from hmactl.lint import Pins
+from hmactl.lint_files import FileResult, lint_text
+from hmactl.sources.given import Given
+
+# The last vLLM that switches HMA off with any connector unless it is asked not to.
+PINS = Pins("0.21.0", None)
+ON = "--no-disable-hybrid-kv-cache-manager"
+JSON = '{"kv_connector":"OffloadingConnector","kv_role":"kv_both"}'
+ESCAPED = JSON.replace('"', '\\"')
+MODEL = "openai/gpt-oss-20b"
+POD = """apiVersion: v1
+kind: Pod
+metadata: {name: a}
+spec:
+  containers:
+    - name: vllm
+      image: vllm/vllm-openai:v0.21.0
+"""
+COMPOSE = "services:\n  a:\n    image: vllm/vllm-openai:v0.21.0\n"
+
+SHELL = {
+    "one line": f"vllm serve {MODEL} «{ON} »--kv-transfer-config '{JSON}'  # ours\n",
+    "underscores": f"vllm serve {MODEL} «{ON} »--kv_transfer_config '{JSON}'\n",
+    "dotted": f"vllm serve {MODEL} «{ON} »--kv-transfer-config.kv_connector OffloadingConnector "
+    "--kv-transfer-config.kv_role kv_both\n",
+    "several lines": f"vllm serve {MODEL} \\\n  --port 1 \\\n"
+    f"  «{ON} \\\n  »--kv-transfer-config '{JSON}' \\\n  --max-model-len 4096 # last\n",
+    "the last line": f"vllm serve {MODEL} \\\n\t«{ON} \\\n\t»--kv-transfer-config='{JSON}'",
+    "array": f"A=(\n  --port 1  # one\n  «{ON} »--kv-transfer-config '{JSON}'\n)\n"
+    f'vllm serve {MODEL} "${{A[@]}}"\n',
+    "array on one line": f"A=(«{ON} »--kv-transfer-config '{JSON}')\n"
+    f'vllm serve {MODEL} "${{A[@]}}"\n',
+    "quoted": f"vllm serve {MODEL} «{ON} »\"--kv-transfer-config\" '{JSON}'\n",
+    "quoted with its value": f"vllm serve {MODEL} «{ON} »'--kv-transfer-config={JSON}'\n",
+    "variable": f'A="«{ON} »--kv-transfer-config {ESCAPED}"\nvllm serve {MODEL} $A\n',
+    "value elsewhere": f"K='{JSON}'\nvllm serve {MODEL} «{ON} »--kv-transfer-config \"$K\"\n",
+    "bash -c": f"bash -c \"vllm serve {MODEL} «{ON} »--kv-transfer-config '{ESCAPED}'\"\n",
+    "function": '#!/bin/bash\ns() { vllm serve "$1" «'
+    f"{ON} »--kv-transfer-config '{JSON}'; }}\ns {MODEL}\ns meta-llama/Llama-3.1-8B-Instruct\n",
+}
+OTHERS = {
+    "list": f"{POD}      args:\n        - --model={MODEL}\n        # ours\n"
+    f"        «- {ON}\n        »- --kv-transfer-config  # this\n        - '{JSON}'\n",
+    "quoted list": f'{POD}      command: ["vllm"]\n      args:\n      - "serve"\n      - {MODEL}\n'
+    f"      «- {ON}\n      »- \"--kv-transfer-config\"\n      - '{JSON}'\n",
+    "joined": f"{POD}      args:\n      - --model={MODEL}\n"
+    f"      «- {ON}\n      »- '--kv-transfer-config={JSON}'\n",
+    "flow list": f"{POD}      args: [--model, {MODEL}, «{ON}, »--kv-transfer-config, '{JSON}']\n",
+    "quoted flow list": f'{POD}      args: ["--model", "{MODEL}",\n'
+    f'        «"{ON}",\n        »"--kv-transfer-config", \'{JSON}\']\n',
+    "folded": f"{POD}      command: [sh, -c]\n      args:\n        - >-\n"
+    f"          vllm serve {MODEL}\n          «{ON} »--kv-transfer-config '{JSON}'\n",
+    "script": f"{POD}      command: [sh, -c]\n      args:\n        - |\n"
+    f"          exec vllm serve {MODEL} \\\n"
+    f"            «{ON} \\\n            »--kv-transfer-config '{JSON}'\n",
+    "variable of a pod": f"{POD}      command: [sh, -c, 'vllm serve {MODEL} $ARGS']\n      env:\n"
+    f'        - name: ARGS\n          value: "«{ON} »--kv-transfer-config {ESCAPED}"\n',
+    "systemd": "[Service]\n# ours\nExecStart=/usr/bin/vllm serve "
+    f"{MODEL} \\\n    «{ON} \\\n    »--kv-transfer-config '{JSON}'\n",
+    "exec form": f'FROM vllm/vllm-openai:v0.21.0\nCMD ["--model", "{MODEL}", '
+    f'«"{ON}", »"--kv-transfer-config", "{ESCAPED}"]\n',
+    "shell form": "FROM python:3.12\nRUN pip install vllm==0.21.0\n"
+    f"CMD vllm serve {MODEL} «{ON} »--kv-transfer-config '{JSON}'\n",
+    "compose": f"{COMPOSE}    command: --model {MODEL} «{ON} »--kv-transfer-config '{JSON}'\n",
+    "compose, first": f"{COMPOSE}    command: «{ON} »--kv-transfer-config '{JSON}' "
+    f"--model {MODEL}\n",
+    "compose, folded": f"{COMPOSE}    command: >\n      --model {MODEL}\n"
+    f"      «{ON} »--kv-transfer-config '{JSON}'\n",
+    "compose, quoted": f"{COMPOSE}    command: \"«{ON} »--kv-transfer-config '{ESCAPED}' "
+    f'--model {MODEL}"\n',
+    "vLLM's file": f"model: {MODEL}\nmax-model-len: 4096\n«{ON.removeprefix('--')}: true\n»"
+    "kv-transfer-config:  # ours\n  kv_connector: OffloadingConnector\n  kv_role: kv_both\n",
+    "vLLM's file with JSON": f"model: {MODEL}\nmax_model_len: 4096\n"
+    f"«{ON.removeprefix('--')}: true\n»kv_transfer_config: '{JSON}'\n",
+}
+LMCACHE = '{"kv_connector":"LMCacheConnectorV1","kv_role":"kv_both"}'
+SMALL = "meta-llama/Llama-3.1-8B-Instruct"
+NEEDLESS = {
+    "first": f"vllm serve {SMALL}« {ON}» --kv-transfer-config '{LMCACHE}'  # ours\n",
+    "last": f"vllm serve {SMALL} --kv-transfer-config '{LMCACHE}'« {ON}»\n",
+    "several lines": f"vllm serve {SMALL} \\\n«  {ON} \\\n»  --kv-transfer-config '{LMCACHE}'\n",
+    "the last line": f"vllm serve {SMALL} \\\n  --kv-transfer-config '{LMCACHE}'« \\\n  {ON}»\n",
+    "list": f"{POD}      args:\n        - --model={SMALL}\n«        - {ON}\n»"
+    f"        - '--kv-transfer-config={LMCACHE}'\n",
+    "flow list": f'{POD}      args: [--model, {SMALL}, «"{ON}", »--kv-transfer-config, '
+    f"'{LMCACHE}']\n",
+    "end of a flow list": f"{POD}      args: [--model, {SMALL}, --kv-transfer-config, '{LMCACHE}'"
+    f"«, {ON}»]\n",
+    "exec form": f'FROM vllm/vllm-openai:v0.21.0\nCMD ["--model", "{SMALL}", «"{ON}", »'
+    f'"--kv-transfer-config", "{LMCACHE.replace(chr(34), chr(92) + chr(34))}"]\n',
+}
+
+
+def without(marked: str) -> str:
+    return re.sub("«[^»]*»", "", marked)
+
+
+def with_it(marked: str) -> str:
+    return marked.replace("«", "").replace("»", "")
+
+
+def lint(text: str) -> FileResult:
+    return lint_text("f", text, PINS, Given(), None, named=True)
+
+
+def fixed(text: str) -> str:
+    return apply_edits(text, edits_of(lint(text).findings).get("f", ())).text
+
+
+def found(text: str) -> set[str]:
+    return {finding.id for finding in lint(text).findings}
+
+
+@pytest.mark.parametrize("marked", [*SHELL.values(), *OTHERS.values()], ids=[*SHELL, *OTHERS])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_the_missing_flag(marked: str, end: str) -> None:
+    if end != "\n" and marked in SHELL.values():
+        return  # a shell takes the additional character for a part of the last word
+    before, after = without(marked).replace("\n", end), with_it(marked).replace("\n", end)
+    assert "HMA013" in found(before)
+    assert fixed(before) == after
+    assert fixed(after) == after
+    assert "HMA013" not in found(after)
+
+
+@pytest.mark.parametrize("marked", NEEDLESS.values(), ids=NEEDLESS)
+def test_the_needless_flag(marked: str) -> None:
+    assert "HMA011" in found(with_it(marked))
+    assert fixed(with_it(marked)) == without(marked)
+    assert "HMA011" not in found(without(marked))
+
+
+UNCERTAIN = {
+    # With the flag the second server would not start.
+    "shared": f"A=--kv-transfer-config\nvllm serve {MODEL} $A '{JSON}'\n"
+    f"vllm serve {SMALL} $A '{LMCACHE}'\n",
+    "assignment": f"A=--kv-transfer-config='{JSON}'\nvllm serve {MODEL} $A\n",
+    "anchor": f"{POD}      args:\n      - --model={MODEL}\n"
+    f"      - &c --kv-transfer-config\n      - '{JSON}'\n",
+    "in pieces": f"vllm serve {MODEL} --kv-transfer\"-config\" '{JSON}'\n",
+    "escaped": f'{POD}      args: ["--model={MODEL}", "\\x2d-kv-transfer-config", \'{JSON}\']\n',
+}
+
+
+@pytest.mark.parametrize("text", UNCERTAIN.values(), ids=UNCERTAIN)
+def test_no_edit_where_the_place_is_not_certain(text: str) -> None:
+    assert "HMA013" in found(text)
+    assert fixed(text) == text
+
+
+def test_a_flag_with_a_comment_behind_it_stays() -> None:
+    text = f"{POD}      args:\n        - --model={SMALL}\n        - {ON}  # why\n"
+    text += f"        - '--kv-transfer-config={LMCACHE}'\n"
+    assert fixed(text) == text
+
+
+_WORDS = st.lists(
+    st.sampled_from(["--port 1", "--seed 3", "--enforce-eager", '--served-model-name "a b"']),
+    unique=True,
+)
+_GLUE = st.sampled_from([" ", " \\\n  ", "   ", " \\\n"])
+
+
+@settings(max_examples=60, deadline=None)
+@given(_WORDS, _WORDS, st.lists(_GLUE, min_size=4, max_size=4), st.booleans())
+def test_only_the_flag_comes_to_a_command(
+    before: list[str], behind: list[str], glue: list[str], joined: bool
+) -> None:
+    behind = [word for word in behind if word not in before]
+    connector = f"--kv-transfer-config{'=' if joined else ' '}'{JSON}'"
+    words = [*before, connector, *behind]
+    text = f"# é\nvllm serve {MODEL}"
+    text += "".join(glue[n % len(glue)] + word for n, word in enumerate(words)) + "\n# end\n"
+    once = fixed(text)
+    assert once.split() == [*_with_flag(text)]
+    assert fixed(once) == once
+    assert found(once) == found(text) - {"HMA013"}
+
+
+def _with_flag(text: str) -> list[str]:
+    """The words of the text with the flag in front of the connector."""
+    words = text.split()
+    at = next(n for n, word in enumerate(words) if word.startswith("--kv-transfer-config"))
+    continued = ["\\"] if re.search(r"\\\n[ ]*--kv-transfer-config", text) else []
+    return [*words[:at], ON, *continued, *words[at:]]
