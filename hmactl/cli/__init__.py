@@ -11,6 +11,7 @@ _COMMANDS = {
     "completion": "Print the script by which a shell completes commands and options.",
     "config": "Say what `hmactl lint` is configured to do, and by which file.",
     "connectors": "Say which connectors support HMA, by vLLM and LMCache version.",
+    "diagnose": "Say why a server ended, or works without its cache, from its log.",
     "explain": "Say what a finding means and what to do about it.",
     "gpus": "List the GPUs that a deployment can be planned for.",
     "init": "Write a profile that means the same as a script, a manifest or another source.",

@@ -1,0 +1,234 @@
+"""Causes of failures, from lines that servers wrote and users posted."""
+
+import io
+import json
+
+import pytest
+
+from hmactl.catalogue.failures import failures
+from hmactl.cli import main
+from hmactl.launch.failures import Cause, FailureLog, diagnose
+from hmactl.launch.failures_text import render_failures
+from hmactl.rules.pages import all_explained
+from tools import failure_page
+
+# Each as a release printed it: vLLM 0.32.0 and LMCache 0.5.6 where nothing else is said.
+_STARTED = "(APIServer pid=1) INFO 12-02 10:00:00 [utils.py:299] vLLM API server version 0.32.0\n"
+_LAST_WORDS = (
+    "(APIServer pid=1) RuntimeError: Engine core initialization failed. See root cause above. "
+    "Failed core proc(s): {}\n"
+    "nanobind: leaked 12 types!\n"
+)
+_TOO_LONG = (
+    "(EngineCore pid=9) ERROR 12-02 10:00:09 [core.py:1510] ValueError: To serve at least one "
+    "request with the model's max seq len (65536), (0.19 GiB KV cache is needed, which is larger "
+    "than the available KV cache memory (0.03 GiB). Based on the available memory, the estimated "
+    "maximum model length is 10240. Try increasing `gpu_memory_utilization`\n"
+)
+_DEGRADED = (
+    "\x1b[31;20m[2026-12-02 10:00:08,123] LMCache ERROR:\x1b[0m Failed to initialize "
+    "LMCacheManager components: Traceback (most recent call last):\n"
+    '  File "lmcache/v1/manager.py", line 90, in _initialize_components\n'
+)
+CASES = {
+    # vLLM 0.19.1: LMCache/LMCache#3163
+    "cannot-unify": "ValueError: Hybrid KV cache manager is disabled but failed to convert the KV "
+    "cache specs to one unified type.",
+    "connector-without-hma": "ValueError: Connector LMCacheConnectorV1 does not support HMA but "
+    "HMA is enabled. Please set `--disable-hybrid-kv-cache-manager`.",
+    "request-does-not-fit": _TOO_LONG,
+    # vLLM 0.28.0: vllm-project/vllm#49064
+    "mamba-blocks": "ValueError: max_num_seqs (1024) exceeds available Mamba cache blocks (969).",
+    "unknown-connector": "pydantic_core._pydantic_core.ValidationError: 1 validation error for "
+    "VllmConfig\n  Value error, Unsupported connector type: NoSuchConnector [type=value_error]",
+    "option-value": "vllm serve: error: argument --kv-transfer-config: 1 validation error for "
+    "KVTransferConfig\n  Invalid JSON: key must be a string at line 1 column 2",
+    "unknown-option": "vllm: error: unrecognized arguments: --enable-hma --lmcache-chunk-size 256",
+    "port-taken": "OSError: [Errno 98] Address already in use",
+    "mp-server-missing": "ConnectionError: Cannot reach the LMCache MP server at "
+    "'tcp://127.0.0.1:6555' within 15.0s.",
+    "no-vllm-metadata": "importlib.metadata.PackageNotFoundError: No package metadata was found "
+    "for vllm",
+    "torchvision-mismatch": "RuntimeError: operator torchvision::nms does not exist",
+    "config-file-unreadable": "Unable to read the config file at ./nope.yaml. Check path "
+    "correctness",
+    "gpu-out-of-memory": "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.",
+    "killed": "ERROR 12-02 [multiproc_executor.py:315] Worker proc VllmWorker-0 died unexpectedly "
+    "(exit code: -9), shutting down executor.",
+    "shared-memory-full": "OSError: [Errno 28] No space left on device: '/psm_1b2c3d4e'",
+    "disk-full": "OSError: [Errno 28] No space left on device: '/cache/lmcache/a@b@1.pt'",
+    "lmcache-value": "LMCache WARNING: Failed to convert value for chunk_size='abc': invalid "
+    "literal for int() with base 10: 'abc'",
+    "lmcache-not-initialised": _DEGRADED,
+    "host-memory-refused": _DEGRADED + "RuntimeError: [enforce fail at alloc_cpu.cpp:127] err == "
+    "0. DefaultCPUAllocator: can't allocate memory: you tried to allocate 536870916096 bytes. "
+    "Error code 12 (Cannot allocate memory). System will operate in degraded mode (recompute).",
+    "mp-mixed-layouts": "LMCache ERROR: Error in blocking handler\nTraceback (most recent call "
+    "last):\nRuntimeError: shape '[1, 1, 256, 256]' is invalid for input of size 393216",
+    "mp-handler-failed": "LMCache ERROR: Error in blocking handler\nKeyError: 3",
+}
+
+
+def _causes(text: str, who: str = "vllm") -> tuple[Cause, ...]:
+    log = FailureLog()
+    for line in text.splitlines():
+        log.feed(who, line)
+    return log.causes()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_cause_is_named(name: str) -> None:
+    assert [cause.id for cause in _causes(_STARTED + CASES[name] + "\n" + _LAST_WORDS)] == [name]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # A clean stop says so, too: measured with LMCacheConnectorV1.
+        "ERROR [async_llm.py:700] vllm.v1.engine.exceptions.EngineDeadError: EngineCore "
+        "encountered an issue. See stack trace (above) for the root cause.",
+        _LAST_WORDS,
+        # An operator's own words.
+        "INFO [logger.py:40] Received request cmpl-1: prompt: 'why CUDA out of memory?'",
+        # Two processes agree.
+        "LMCache INFO: Initialized NONE_HASH=b'1' from vLLM\n"
+        "LMCache INFO: Initialized NONE_HASH=b'1' from vLLM",
+        # Known, allowed, and the server runs.
+        "WARNING [model.py] User-specified max_model_len (9) is greater than the derived "
+        "max_model_len (max_position_embeddings=8 or model_max_length=None in model's "
+        "config.json).",
+        "/usr/lib/python3.11/resource_tracker.py: There appear to be 2 leaked shared_memory",
+        # The same words, and nothing failed at the LMCache server before.
+        "RuntimeError: shape '[1, 1, 256, 256]' is invalid for input of size 393216",
+        "Worker proc VllmWorker-0 died unexpectedly (exit code: 1), shutting down executor.",
+    ],
+)
+def test_what_is_never_the_cause(text: str) -> None:
+    assert _causes(_STARTED + text) == ()
+
+
+def test_figures_of_the_engine() -> None:
+    (cause,) = _causes(_TOO_LONG)
+    assert cause.details == (
+        "65536 tokens need 0.19 GiB of KV cache, and 0.03 GiB are there",
+        "the longest that fits, by vLLM's own estimate: 10240 tokens",
+    )
+    # vLLM 0.11 to 0.20 spelt it so, and may have no estimate.
+    (older,) = _causes(
+        "ValueError: To serve at least one request with the models's max seq len (2000000), (22.89 "
+        "GiB KV cache is needed, which is larger than the available KV cache memory (20.89 GiB)."
+    )
+    assert older.details == ("2000000 tokens need 22.89 GiB of KV cache, and 20.89 GiB are there",)
+
+
+def test_the_root_cause_comes_first() -> None:
+    text = CASES["lmcache-value"] + "\n" + CASES["cannot-unify"] + "\n" + CASES["disk-full"]
+    causes = _causes(text)
+    assert [cause.id for cause in causes] == ["cannot-unify", "disk-full", "lmcache-value"]
+    assert [cause.deadly for cause in causes] == [True, True, False]
+
+
+def test_an_lmcache_that_goes_on_without_memory_does_not_end_the_server() -> None:
+    (cause,) = _causes(CASES["host-memory-refused"])
+    assert not cause.deadly
+    assert cause.details == ("536870916096 bytes were asked for",)
+
+
+def test_the_exception_behind_a_degraded_lmcache() -> None:
+    (cause,) = _causes(_DEGRADED + "TypeError: %d format: a real number is required, not NoneType")
+    assert cause.details == ("TypeError: %d format: a real number is required, not NoneType",)
+    # Of that process, and of no other.
+    log = FailureLog()
+    for line in _DEGRADED.splitlines():
+        log.feed("worker", line)
+    log.feed("server", "ValueError: something else")
+    assert log.causes()[0].details == ()
+
+
+def test_hashes_that_differ() -> None:
+    one, other = (f"LMCache INFO: Initialized NONE_HASH={n} from vLLM" for n in ("b'1'", "b'2'"))
+    assert [cause.id for cause in _causes(f"{one}\n{one}\n{other}")] == ["hashes-differ"]
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [
+        (-9, ["killed"]),
+        (137, ["killed"]),
+        (-7, ["shared-memory-full"]),
+        (-11, ["crashed"]),
+        (0, []),
+        (1, []),
+        (-15, []),
+    ],
+)
+def test_exit_statuses(status: int, expected: list[str]) -> None:
+    log = FailureLog()
+    log.ended("vllm", status)
+    assert [cause.id for cause in log.causes()] == expected
+
+
+def test_an_unknown_failure_keeps_the_engines_words() -> None:
+    log = FailureLog()
+    for line in (
+        "(EngineCore pid=9) ERROR [core.py:1510] EngineCore failed to start.",
+        "(EngineCore pid=9) ERROR [core.py:1510] RuntimeError: Worker failed with error 'Dimension "
+        "out of range (got 2)', please check the stack trace above for the root cause",
+        *_LAST_WORDS.splitlines(),
+    ):
+        log.feed("vllm", line)
+    assert log.causes() == ()
+    assert log.unexplained() == "Dimension out of range (got 2)"
+    assert "Dimension out of range" in render_failures(log, lambda text, _style: text)
+
+
+def test_secrets_stay_hidden() -> None:
+    (cause,) = _causes("vllm: error: unrecognized arguments: --hf_token=hf_aaaaaaaaaaaaaaaaaaaaaa")
+    assert "hf_aaaa" not in f"{cause}"
+
+
+def test_only_the_last_start_of_a_log_counts() -> None:
+    log = diagnose(io.StringIO(_STARTED + _TOO_LONG + _LAST_WORDS + _STARTED + "INFO ready\n"))
+    assert log.causes() == ()
+
+
+def test_one_screen() -> None:
+    log = FailureLog()
+    for text in CASES.values():
+        for line in text.splitlines():
+            log.feed("vllm", line)
+    assert len(log.causes()) > 10
+    text = render_failures(log, lambda text, _style: text)
+    assert len(text.splitlines()) <= 30
+    assert "also: " in text
+
+
+def test_the_command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(_TOO_LONG.encode())))
+    with pytest.raises(SystemExit) as ended:
+        main(["diagnose", "--format", "json"])
+    said = json.loads(capsys.readouterr().out)
+    assert ended.value.code == 1
+    assert [cause["id"] for cause in said["causes"]] == ["request-does-not-fit"]
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(_STARTED.encode())))
+    with pytest.raises(SystemExit) as ended:
+        main(["diagnose", "-"])
+    assert ended.value.code == 0
+    assert "no known cause" in capsys.readouterr().out
+    with pytest.raises(SystemExit) as ended:
+        main(["diagnose", "no-such-file.log"])
+    assert ended.value.code == 2
+
+
+def test_the_data_holds_together() -> None:
+    ids = [failure.id for failure in failures()]
+    assert len(ids) == len(set(ids))
+    rules = {rule.id for rule in all_explained()}
+    for failure in failures():
+        assert set(failure.explains) <= set(ids) - {failure.id}
+        assert set(failure.rules) <= rules
+        assert {sign.after for sign in failure.signs} <= {*ids, ""}
+
+
+def test_the_page_is_current() -> None:
+    assert failure_page.PAGE.read_text("utf-8") == failure_page.page()
