@@ -50,11 +50,12 @@ def _whose(sign: Sign) -> str:
     file = f" `{sign.file}`" if sign.file else ""
     if not sign.since:
         return f"{sign.package}{file}"
-    return f"{sign.package} {sign.since} to {sign.until or 'the newest'}{file}"
+    releases = f"{sign.since} to {sign.until}" if sign.until else f"since {sign.since}"
+    return f"{sign.package} {releases}{file}"
 
 
 def _sentence(text: str) -> str:
-    first = text if text.startswith("`") or text.startswith("vLLM") else text[0].upper() + text[1:]
+    first = text if text.startswith(("`", "vLLM")) else text[0].upper() + text[1:]
     return f"{first}."
 
 
