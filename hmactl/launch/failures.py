@@ -13,6 +13,8 @@ _LONGEST_LINE = 20_000
 _LONGEST_EVIDENCE = 400
 # An operator's own text may hold any words; vLLM logs it where requests are logged.
 _REQUEST = "Received request"
+# A traceback quotes the line that raised before it says what was raised.
+_SOURCE = re.compile(r"\braise \w+\(")
 # vLLM's API server says so first of all; what is before it in a log is of an earlier start.
 _START = "vLLM API server version"
 _EXCEPTION = re.compile(
@@ -70,7 +72,7 @@ class FailureLog:
         line = line[:_LONGEST_LINE]
         if "\x1b" in line:
             line = _ESCAPE.sub("", line)
-        if _REQUEST in line:
+        if _REQUEST in line or _SOURCE.search(line):
             return
         for words, failure, sign in _SIGNS:
             if words in line:
@@ -78,6 +80,8 @@ class FailureLog:
         # Cheaper than the regular expression, which few lines need.
         if "r: " in line or "n: " in line or "t: " in line:
             self._exception(who, line)
+        elif "[type=" in line and who in self._awaiting:
+            self._explain(who, _shortened(line))
         if not self._fatal and any(words in line for words in _FATAL):
             self._fatal = True
 
@@ -156,6 +160,10 @@ class FailureLog:
         if (worker is not None or self._fatal) and self._first_fatal is None:
             self._first_fatal = text
         self._last_exception = text
+        self._explain(who, text)
+
+    def _explain(self, who: str, text: str) -> None:
+        """The exception of what was found last, or the line in which pydantic has its reason."""
         awaiting = self._awaiting.pop(who, None)
         if awaiting is not None:
             cause = self._found[awaiting]

@@ -107,6 +107,25 @@ def test_what_is_never_the_cause(text: str) -> None:
     assert _causes(_STARTED + text) == ()
 
 
+def test_a_line_of_source_is_not_what_was_said() -> None:
+    (cause,) = _causes(
+        '    raise ValueError("Failed to promote local KV cache specs to one unified type.")\n'
+        "ValueError: Failed to promote local KV cache specs to one unified type."
+    )
+    assert cause.evidence.startswith("ValueError: ")
+
+
+def test_why_a_value_is_refused() -> None:
+    (cause,) = _causes(
+        "vllm serve: error: argument --kv-transfer-config: 1 validation error for "
+        "KVTransferConfig\n  Invalid JSON: key must be a string at line 1 column 2 "
+        "[type=json_invalid, input_value='{kv_connector: X}', input_type=str]\n"
+        "    For further information visit https://errors.pydantic.dev/2.14/v/json_invalid"
+    )
+    assert cause.details[0].startswith("--kv-transfer-config: ")
+    assert cause.details[1].startswith("Invalid JSON: key must be a string")
+
+
 def test_figures_of_the_engine() -> None:
     (cause,) = _causes(_TOO_LONG)
     assert cause.details == (
