@@ -15,7 +15,7 @@ class Connector:
 
     ``options`` holds further KVTransferConfig fields under their own names (kv_load_failure_policy,
     engine_id, ...). Children are MultiConnector's; each has its own role and extra config, because
-    vLLM does not inherit the parent's.
+    vLLM does not inherit the parent's. ``places`` are those of its name and of the keys in it.
     """
 
     name: str
@@ -25,6 +25,12 @@ class Connector:
     extra_config: dict[str, Json] = field(default_factory=dict)
     options: dict[str, Json] = field(default_factory=dict)
     children: "tuple[Connector, ...]" = ()
+    places: tuple[tuple[str, Origin], ...] = field(default=(), compare=False, repr=False)
+
+    def place_of(self, name: str) -> Origin | None:
+        """Where that key, or the connector's name, is written; None where that is not certain."""
+        found = [origin for written, origin in self.places if written == name]
+        return found[0] if len(found) == 1 else None
 
     def walk(self) -> "Iterator[Connector]":
         """This connector, then its children, theirs right behind each."""

@@ -34,6 +34,11 @@ class Places:
         column = stretch.column + (offset - stretch.offset if stretch.even else 0)
         return Origin(self.source, stretch.line, column)
 
+    def certain(self, offset: int) -> Origin | None:
+        """The same; None where the file writes that character otherwise."""
+        index = bisect_right(self.stretches, offset, key=lambda stretch: stretch.offset) - 1
+        return self.at(offset) if self.stretches[max(index, 0)].even else None
+
     def between(self, start: int, end: int) -> "Places":
         """The places of the part from ``start`` to ``end``."""
         first = self.at(start)

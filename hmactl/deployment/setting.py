@@ -1,6 +1,6 @@
 """One value of a deployment, and where the operator wrote it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
@@ -27,11 +27,15 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A named value with its origin; ``name`` is vLLM's or LMCache's own name for it."""
+    """A named value with its origin; ``name`` is vLLM's or LMCache's own name for it.
+
+    ``places`` are those of the keys in the value, where it has any and they are certain.
+    """
 
     name: str
     value: Json
     origin: Origin
+    places: tuple[tuple[str, Origin], ...] = field(default=(), compare=False, repr=False)
 
 
 class Area(StrEnum):

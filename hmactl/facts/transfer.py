@@ -5,7 +5,7 @@ from typing import Any
 
 from hmactl.deployment.command import KV_TRANSFER_CONFIG
 from hmactl.deployment.deployment import Connector, Deployment
-from hmactl.deployment.setting import Origin
+from hmactl.deployment.setting import Setting
 
 # Fields that a Connector has by itself.
 _OWN = (
@@ -28,22 +28,25 @@ def transfer_connector(deployment: Deployment) -> Connector | None:
             value = json.loads(value)
         except ValueError:
             return None
-    return _connector(value, setting.origin)
+    return _connector(value, setting)
 
 
-def _connector(value: Any, origin: Origin) -> Connector | None:
+def _connector(value: Any, setting: Setting) -> Connector | None:
     if not isinstance(value, dict) or not isinstance(value.get("kv_connector"), str):
         return None
     extra = value.get("kv_connector_extra_config") or {}
     children = extra.get("connectors") if isinstance(extra, dict) else None
-    parsed = [_connector(child, origin) for child in children] if isinstance(children, list) else []
+    parsed = (
+        [_connector(child, setting) for child in children] if isinstance(children, list) else []
+    )
     rest = {k: v for k, v in extra.items() if k != "connectors"} if isinstance(extra, dict) else {}
     return Connector(
         name=value["kv_connector"],
-        origin=origin,
+        origin=setting.origin,
         role=str(value.get("kv_role", "")),
         module_path=value.get("kv_connector_module_path"),
         extra_config=rest,
         options={k: v for k, v in value.items() if k not in _OWN},
         children=tuple(child for child in parsed if child is not None),
+        places=setting.places,
     )

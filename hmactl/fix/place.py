@@ -7,6 +7,7 @@ from typing import NamedTuple
 from hmactl.finding import Change, Edit
 from hmactl.fix.options import added, dropped
 
+_QUOTES = "\"'"
 _WORD = re.compile(r"[\w.\-]")
 # Between a name and its value, in YAML, JSON, an assignment or a command line.
 _BETWEEN = r"[\"']?(?:[ \t]*[:=][ \t]*|[ \t]+)[\"']?"
@@ -64,6 +65,8 @@ def place(text: str, starts: Sequence[int], edit: Edit) -> Place | None:
         if match is None or _joined(text, start - 1, start):
             return None
         start = match.end()
+    elif text[start] in _QUOTES and edit.old[0] not in _QUOTES:
+        start += 1
     stop = start + len(edit.old)
     if stop > end or text[start:stop] != edit.old:
         return None

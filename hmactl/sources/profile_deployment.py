@@ -1,5 +1,6 @@
 """A valid profile as a deployment whose settings know where they stand."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hmactl.deployment.command import serve_environment
@@ -59,7 +60,8 @@ class _Reading:
 
     def _connector(self, route: Route, connector: str | ConnectorModel) -> Connector:
         if isinstance(connector, str):
-            return Connector(connector, self._origin(route))
+            value = self.problems.origin(self.problems.root.value_position(route))
+            return Connector(connector, self._origin(route), places=((connector, value),))
         return Connector(
             name=connector.name,
             origin=self._origin((*route, "name")),
@@ -71,7 +73,16 @@ class _Reading:
                 self._connector((*route, "children", index), child)
                 for index, child in enumerate(connector.children)
             ),
+            places=tuple(self._places(route, connector)),
         )
+
+    def _places(self, route: Route, connector: ConnectorModel) -> Iterator[tuple[str, Origin]]:
+        root = self.problems.root
+        yield connector.name, self.problems.origin(root.value_position((*route, "name")))
+        keys = {"extra_config": connector.extra_config, "options": connector.options}
+        for section, written in keys.items():
+            for key in written:
+                yield key, self._origin((*route, section, key))
 
     def _server(self, profile: ProfileModel) -> LMCacheServer | None:
         server = profile.lmcache_server

@@ -1,10 +1,13 @@
 """vLLM's own configuration file (``vllm serve --config FILE``): options by their long names."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from hmactl.deployment.command import KV_TRANSFER_CONFIG
 from hmactl.deployment.files import TextFile
-from hmactl.deployment.setting import Json, Setting
+from hmactl.deployment.setting import Json, Origin, Setting
 from hmactl.finding import Finding
+from hmactl.sources.node import Node, Route
 from hmactl.sources.profile_names import option_name
 from hmactl.sources.yaml_nodes import read_documents
 
@@ -36,7 +39,12 @@ def read_vllm_config(file: TextFile) -> VllmConfig:
     if root is None or not isinstance(root.value, dict):
         return VllmConfig(None, (), findings)
     settings = [
-        Setting(option_name(key), _value(value), file.place(*root.key_position((key,))))
+        Setting(
+            option_name(key),
+            _value(value),
+            file.place(*root.key_position((key,))),
+            tuple(_places(file, root, (key,))),
+        )
         for key, value in root.value.items()
         if value != []
     ]
@@ -46,6 +54,18 @@ def read_vllm_config(file: TextFile) -> VllmConfig:
         tuple(s for s in settings if s.name not in _MODEL),
         findings,
     )
+
+
+def _places(file: TextFile, root: Node, route: Route) -> Iterator[tuple[str, Origin]]:
+    """The keys of a connector, and its name."""
+    if option_name(str(route[0])) != KV_TRANSFER_CONFIG or (node := root.at(route)) is None:
+        return
+    for key, child in node.children.items():
+        if isinstance(key, str):
+            yield key, file.place(*node.keys[key])
+            if key == "kv_connector":
+                yield str(child.value), file.place(*child.position)
+        yield from _places(file, root, (*route, key))
 
 
 def _value(value: Json) -> Json:

@@ -37,7 +37,7 @@ class Fix:
 FIXES = [
     Fix("PRO004", "modell: a/b  # ours\n", "model: a/b  # ours\n"),
     Fix("PRO004 taken", "model: a/b\nmodell: c/d\n", "model: a/b\nmodell: c/d\n"),
-    Fix("PRO004 quoted", '"modell": a/b\n', '"modell": a/b\n'),
+    Fix("PRO004 quoted", '"modell": a/b\n', '"model": a/b\n'),
     Fix(
         "LMC001",
         f"{HEAD}lmcache:\n  max_local_cpu_sise:   20.0 # x\n",

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 
 from hmactl.finding import Finding, Severity
 from hmactl.rules.case import Case
+from hmactl.rules.misspelt import meant, renamed_option
 
 ID = "CLI001"
 SEVERITY = Severity.ERROR
@@ -22,6 +23,7 @@ SEVERITY = Severity.ERROR
 
 def check(case: Case) -> Iterator[Finding]:
     """One finding for each option that vLLM's parser does not have."""
+    taken = {setting.name for setting in case.facts.deployment.vllm}
     version = case.facts.answer.versions.vllm
     for problem in case.facts.answer.flag_problems:
         if problem.kind not in {"unknown", "not-boolean"}:
@@ -33,11 +35,15 @@ def check(case: Case) -> Iterator[Finding]:
         else:
             message = f"vLLM {version} has no option `{problem.message}`"
             fix = f"similar options exist: {similar}" if similar else "remove it"
+        origin = case.nth_flag_origin(problem.index)
+        name = problem.message.removeprefix("--")
+        near = [one.removeprefix("--") for one in problem.similar]
         yield Finding(
             ID,
             SEVERITY,
             message,
             "`vllm serve` ends with a usage error",
             fix,
-            case.nth_flag_origin(problem.index),
+            origin,
+            renamed_option(origin, name, meant(name, near, taken)),
         )

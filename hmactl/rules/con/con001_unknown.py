@@ -15,8 +15,10 @@ import difflib
 from collections.abc import Iterator, Sequence
 
 from hmactl.catalogue.former_connectors import former_connector
+from hmactl.deployment.deployment import Connector
 from hmactl.finding import Finding, Severity
 from hmactl.rules.case import Case
+from hmactl.rules.misspelt import meant, renamed
 
 ID = "CON001"
 SEVERITY = Severity.ERROR
@@ -39,7 +41,13 @@ def check(case: Case) -> Iterator[Finding]:
             "vLLM ends at start-up",
             former.instead if former else _like(connector.name, registered),
             connector.origin,
+            None if former else renamed(connector, connector.name, _meant(connector, registered)),
         )
+
+
+def _meant(connector: Connector, registered: Sequence[str]) -> str | None:
+    near = difflib.get_close_matches(connector.name, registered, n=2, cutoff=0.8)
+    return meant(connector.name, near, ())
 
 
 def _like(name: str, registered: Sequence[str]) -> str:

@@ -24,7 +24,7 @@ from hmactl.catalogue.transfer_fields import Others
 from hmactl.engine.answer import Traits
 from hmactl.finding import Finding, Severity
 from hmactl.rules.case import Case
-from hmactl.rules.con.unknown_fields import suggestion, unknown_fields
+from hmactl.rules.con.unknown_fields import field_edit, suggestion, unknown_fields
 
 ID = "CON007"
 SEVERITY = Severity.WARNING
@@ -46,7 +46,7 @@ def check(case: Case) -> Iterator[Finding]:
                 f"vLLM {refusing[0]} and newer refuse to start with it, older ones leave it out "
                 "without a word"
             )
-        yield Finding(ID, SEVERITY, field.message, consequence, field.fix, field.origin)
+        yield Finding(ID, SEVERITY, field.message, consequence, field.fix, field.origin, field.edit)
 
 
 def _of_the_engine(case: Case, traits: Traits) -> Iterator[Finding]:
@@ -64,5 +64,6 @@ def _of_the_engine(case: Case, traits: Traits) -> Iterator[Finding]:
                 "KVTransferConfig",
                 "it is left out without a word; newer versions refuse to start with it",
                 suggestion(name, traits.transfer_fields),
-                one.origin,
+                one.place_of(name) or one.origin,
+                field_edit(case, one, name, traits.transfer_fields),
             )

@@ -40,4 +40,5 @@ def check(case: Case) -> Iterator[Finding]:
                 "vLLM refuses it when it starts, before weights are loaded",
                 field.fix,
                 field.origin,
+                field.edit,
             )

@@ -11,8 +11,17 @@ from hmactl.catalogue.transfer_fields import (
     releases_with,
     transfer_fields,
 )
+from hmactl.deployment.deployment import Connector
+from hmactl.deployment.form import Form
 from hmactl.deployment.setting import Origin
+from hmactl.finding import Edit
 from hmactl.rules.case import Case
+from hmactl.rules.misspelt import meant, renamed
+
+# A profile has keys of its own for them.
+_NO_OPTIONS = frozenset(
+    {"kv_connector", "kv_role", "kv_connector_module_path", "kv_connector_extra_config"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +30,7 @@ class UnknownField:
 
     name: str
     origin: Origin
+    edit: Edit | None
     releases: tuple[TransferFields, ...]
 
     @property
@@ -53,6 +63,15 @@ def suggestion(name: str, fields: Iterable[str]) -> str:
     return "remove it; what the connector itself reads belongs into `kv_connector_extra_config`"
 
 
+def field_edit(case: Case, connector: Connector, name: str, fields: Iterable[str]) -> Edit | None:
+    """The field that was meant instead, where that is certain."""
+    similar = difflib.get_close_matches(name, sorted(fields), n=2, cutoff=0.7)
+    taken = {key for key, _origin in connector.places}
+    if case.facts.deployment.form is Form.PROFILE:
+        taken |= _NO_OPTIONS
+    return renamed(connector, name, meant(name, similar, taken))
+
+
 def unknown_fields(case: Case) -> Iterator[UnknownField]:
     """Where no engine was asked: fields that none of the releases has that it may be.
 
@@ -65,4 +84,6 @@ def unknown_fields(case: Case) -> Iterator[UnknownField]:
     for one in connector.walk():
         for name in one.options:
             if not have(releases, name):
-                yield UnknownField(name, one.origin, releases)
+                elsewhere = releases_with(name)
+                edit = None if elsewhere else field_edit(case, one, name, releases[-1].fields)
+                yield UnknownField(name, one.place_of(name) or one.origin, edit, releases)

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from hmactl.finding import Finding, Severity
 from hmactl.rules.case import Case
 from hmactl.rules.lmc.in_process import CONNECTORS, all_connectors, in_process_settings
+from hmactl.rules.misspelt import meant, renamed
 
 ID = "LMC007"
 SEVERITY = Severity.ERROR
@@ -40,5 +41,6 @@ def check(case: Case) -> Iterator[Finding]:
                 f"LMCache {case.facts.answer.versions.lmcache} has no setting for `{key}`",
                 "LMCache logs one warning and goes on without it",
                 f"similar settings exist: {similar}" if similar else "remove it",
-                connector.origin,
+                connector.place_of(key) or connector.origin,
+                renamed(connector, key, meant(key, settings.unknown[key], connector.extra_config)),
             )

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from hmactl.finding import Finding, Severity
 from hmactl.rules.case import Case
 from hmactl.rules.lms.server import served_connectors
+from hmactl.rules.misspelt import meant, renamed
 
 ID = "LMS002"
 SEVERITY = Severity.ERROR
@@ -39,5 +40,6 @@ def check(case: Case) -> Iterator[Finding]:
                 f"read `{key}`",
                 "it has no effect, and the connector says nothing about it",
                 f"similar keys exist: {similar}" if similar else "remove it",
-                connector.origin,
+                connector.place_of(key) or connector.origin,
+                renamed(connector, key, meant(key, settings.unknown[key], connector.extra_config)),
             )

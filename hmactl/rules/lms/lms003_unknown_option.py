@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 
 from hmactl.finding import Finding, Severity
 from hmactl.rules.case import Case
+from hmactl.rules.misspelt import meant, renamed_option
 
 ID = "LMS003"
 SEVERITY = Severity.ERROR
@@ -27,6 +28,7 @@ def check(case: Case) -> Iterator[Finding]:
     settings, server = case.facts.answer.lmcache, case.facts.deployment.lmcache_server
     if settings is None or server is None or not settings.server_options:
         return
+    taken = {setting.name for setting in server.options}
     for setting in server.options:
         if takes(settings.server_options, setting.name):
             continue
@@ -40,6 +42,7 @@ def check(case: Case) -> Iterator[Finding]:
             "the server ends at once, and the connector waits for it in vain",
             f"similar options exist: {listed}" if similar else "remove it",
             setting.origin,
+            renamed_option(setting.origin, setting.name, meant(setting.name, similar, taken)),
         )
 
 

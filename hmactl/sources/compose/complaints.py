@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from hmactl.deployment.setting import Origin
-from hmactl.finding import Finding, Severity
+from hmactl.finding import Finding, Severity, edit_at
 from hmactl.sources.compose.split import SplitCommand
 from hmactl.sources.process.word import Word
 from hmactl.sources.wording import shortened
@@ -109,4 +109,5 @@ def not_text(written: str, origin: Origin, key: str) -> Finding:
         f"Compose refuses the file: {key} must be a list of strings",
         f'quote it: `"{shortened(written)}"`',
         origin,
+        edit_at(origin, written, f'"{written}"'),
     )

@@ -15,13 +15,15 @@ from typing import Any
 from hmactl.catalogue.flags import Flag, Flags
 from hmactl.deployment.command import KV_TRANSFER_CONFIG
 from hmactl.deployment.setting import Area, Json, Origin, Setting, Unknown
-from hmactl.finding import Finding, Severity, edit_at
+from hmactl.finding import Change, Edit, Finding, Severity, edit_at
+from hmactl.sources.json_places import json_places
 from hmactl.sources.process.part import part
 from hmactl.sources.process.partly_known import partly_known
 from hmactl.sources.process.word import Word
 from hmactl.sources.wording import shortened
 
 _SHORTEST_QUOTED = 3
+_SECRET = re.compile("key|token|password|secret")
 _OPTIMIZATION = "optimization-level"
 _NUMBER = re.compile(r"-?\.?\d")
 _SUFFIXED = re.compile(r"(\d+(?:\.\d+)?)([kmgtKMGT])")
@@ -160,15 +162,16 @@ class _Reading:
         elif option.name == KV_TRANSFER_CONFIG and (
             part := None if values[0].known else partly_known(values[0])
         ):
-            self.set(option.name, part[0], word)
+            self.set(option.name, part[0], word, values[0])
             self.unknown += part[1]
         elif any(not value.known for value in values):
             needs = tuple(dict.fromkeys(need for value in values for need in value.needs))
             text = " ".join(value.text for value in values)
             self.note_unknown(option.name, Word(text, word.origin, False, needs), word.origin)
         else:
-            texts = [typed(self.without_quotes(option, value).text) for value in values]
-            self.set(option.name, texts if takes == "several" else texts[0], word)
+            bare = [self.without_quotes(option, value) for value in values]
+            texts = [typed(value.text) for value in bare]
+            self.set(option.name, texts if takes == "several" else texts[0], word, bare[0])
 
     def without_quotes(self, option: Flag, value: Word) -> Word:
         """The value as it is meant, where quotes are part of it."""
@@ -184,6 +187,7 @@ class _Reading:
                     "a path in quotes is another one",
                     "remove the quotes inside of the word",
                     value.origin,
+                    _without_quotes(option, value, bare),
                 )
             )
         return bare
@@ -236,8 +240,11 @@ class _Reading:
             most -= 1
             yield word
 
-    def set(self, name: str, value: Json, word: Word) -> None:
-        self.settings.append(Setting(name, value, word.origin))
+    def set(self, name: str, value: Json, word: Word, written: Word | None = None) -> None:
+        places: tuple[tuple[str, Origin], ...] = ()
+        if written is not None and name == KV_TRANSFER_CONFIG:
+            places = json_places(written.text, written.places)
+        self.settings.append(Setting(name, value, word.origin, places))
 
     def note_unknown(self, name: str | None, word: Word, origin: Origin) -> None:
         self.unknown.append(Unknown(self.area, name, word.text, origin, word.needs))
@@ -281,21 +288,36 @@ class _Reading:
         )
 
     def warn_of_short_form(self, word: Word, written: str, option: Flag) -> None:
+        whole = f"--{'no-' if option.negative else ''}{option.name}"
         self.findings.append(
             Finding(
                 "CLI005",
                 Severity.WARNING,
-                f"`{shortened(written)}` is short for `--{option.name}`",
+                f"`{shortened(written)}` is short for `{whole}`",
                 "it works only as long as no other option begins with the same letters, "
                 "and another version may have one",
-                f"write `--{option.name}`",
+                f"write `{whole}`",
                 word.origin,
+                edit_at(
+                    word.origin,
+                    written.partition(".")[0].removeprefix("--"),
+                    whole.removeprefix("--"),
+                    change=Change.OPTION,
+                ),
             )
         )
 
 
 _FALSE = frozenset({"false", "no", "off", "0"})
 _BOOLEANS = _FALSE | {"true", "yes", "on", "1"}
+
+
+def _without_quotes(option: Flag, value: Word, bare: Word) -> Edit | None:
+    """The value without its quotes; None for one that nobody should see."""
+    if _SECRET.search(option.name) or "\n" in value.text or value.places is None:
+        return None
+    place = value.places.certain(0)
+    return None if place is None else edit_at(place, value.text, bare.text)
 
 
 def _is_option(word: Word) -> bool:
