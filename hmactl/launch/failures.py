@@ -77,11 +77,11 @@ class FailureLog:
         for words, failure, sign in _SIGNS:
             if words in line:
                 self._consider(who, line, failure, sign)
-        # Cheaper than the regular expression, which few lines need.
-        if "r: " in line or "n: " in line or "t: " in line:
-            self._exception(who, line)
-        elif "[type=" in line and who in self._awaiting:
+        if "[type=" in line and who in self._awaiting:
             self._explain(who, _shortened(line))
+        # Cheaper than the regular expression, which few lines need.
+        elif "r: " in line or "n: " in line or "t: " in line:
+            self._exception(who, line)
         if not self._fatal and any(words in line for words in _FATAL):
             self._fatal = True
 
