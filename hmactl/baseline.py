@@ -5,6 +5,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
+from typing import Any
 
 from hmactl.fix.replace_file import replace_file
 from hmactl.report.fingerprint import fingerprints
@@ -65,6 +66,28 @@ def write_baseline(path: Path, findings: Sequence[LintFinding]) -> int:
     text = json.dumps({"schema": _SCHEMA, "findings": entries}, indent=2)
     replace_file(path, f"{text}\n".encode())
     return len(entries)
+
+
+def baseline_schema() -> dict[str, Any]:
+    """The JSON Schema of a baseline file."""
+    described = {
+        "id": {"type": "string", "description": "The rule."},
+        "path": {"type": "string", "description": "The file, from this one's directory."},
+        "message": {"type": "string", "description": "For a reader; not compared."},
+        "fingerprint": {"type": "string", "description": "What the finding is known by."},
+    }
+    entry = {"type": "object", "required": list(described), "properties": described}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "hmactl baseline",
+        "description": "Findings that do not count; `hmactl lint --write-baseline` writes it.",
+        "type": "object",
+        "required": ["schema", "findings"],
+        "properties": {
+            "schema": {"const": _SCHEMA},
+            "findings": {"type": "array", "items": entry},
+        },
+    }
 
 
 def read_baseline(path: Path) -> Baseline:

@@ -1,20 +1,33 @@
 """``hmactl schema``."""
 
 import json
+from importlib import import_module
 
 import click
 
+# Imported when asked for: some of them need pydantic.
+SCHEMAS = {
+    "profile": "hmactl.sources.profile_model:profile_schema",
+    "configuration": "hmactl.configuration.schema:configuration_schema",
+    "baseline": "hmactl.baseline:baseline_schema",
+    "lint": "hmactl.report.lint_json:lint_schema",
+    "report": "hmactl.report.model:report_schema",
+}
+
 
 @click.command(name="schema")
-@click.argument("what", type=click.Choice(["profile", "report"]))
+@click.argument("what", type=click.Choice(list(SCHEMAS)))
 def command(what: str) -> None:
-    """Print a JSON Schema: of a profile, or of the JSON report."""
-    if what == "profile":
-        from hmactl.sources.profile_model import profile_schema
+    """Print a JSON Schema.
 
-        schema = profile_schema()
-    else:
-        from hmactl.report.model import report_schema
+    Of what is written: a profile, the configuration .hmactl.yaml, a baseline. Of what is printed as
+    JSON: by `lint`, and the report of `check`.
+    """
+    click.echo(schema_text(what), nl=False)
 
-        schema = report_schema()
-    click.echo(json.dumps(schema, indent=2))
+
+def schema_text(what: str) -> str:
+    """One of the schemas as text."""
+    module, _, function = SCHEMAS[what].partition(":")
+    schema = getattr(import_module(module), function)()
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"

@@ -25,6 +25,9 @@ from hmactl.deployment.size import parse_size
 OPTION_NAME = r"^[A-Za-z0-9][A-Za-z0-9._+-]*$"
 LMCACHE_KEY = r"^[a-z][a-z0-9_]*$"
 VARIABLE_NAME = r"^[A-Za-z_][A-Za-z0-9_]*$"
+# The model and HMA have keys of their own (PRO007), as have a connector's first four fields.
+_NO_OPTION = r"^(model|model[_-]tag|(no[_-])?(disable|enable)[_-]hybrid[_-]kv[_-]cache[_-]manager)$"
+_NO_FIELD = r"^kv_(connector|role|connector_module_path|connector_extra_config)$"
 
 
 class Complaint(ValueError):  # noqa: N818 - it is what an operator reads, not a failure
@@ -222,6 +225,7 @@ class ConnectorModel(_Section):
         default_factory=dict,
         description="Further fields of vLLM's KVTransferConfig, by their own names.",
         examples=[{"kv_load_failure_policy": "recompute"}],
+        json_schema_extra={"propertyNames": {"not": {"pattern": _NO_FIELD}}},
     )
     children: "list[ConnectorForm]" = Field(
         default_factory=list,
@@ -328,6 +332,7 @@ class ProfileModel(_Section):
         default_factory=dict,
         description="Long options of `vllm serve` without dashes in front, such as "
         "`max-model-len` or `max_model_len`, in vLLM's own units.",
+        json_schema_extra={"propertyNames": {"not": {"pattern": _NO_OPTION}}},
     )
     connector: Annotated[ConnectorForm | None, GIVEN] = Field(
         default=None, description="The KV connector: its name, or a mapping."
