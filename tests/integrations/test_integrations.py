@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ import hmactl
 
 ROOT = Path(hmactl.__file__).parent.parent
 BAD = "model: google/gemma-3-4b-it\nvllm: {max-model-len: 8192}\nvlm: {}\n"
+MISSPELT = "model: a/b\nconnector: LMCacheConnectorV1\nlmcache: {chunk_sise: 256}\n"
 GOOD = "model: meta-llama/Llama-3.1-8B-Instruct\n"
 
 
@@ -117,12 +119,59 @@ def _blocks(language: str) -> list[str]:
 
 
 def test_the_documents_name_what_there_is() -> None:
-    pre_commit, github, _gitlab = map(yaml.safe_load, _blocks("yaml"))
+    pre_commit, github, *_rest = map(yaml.safe_load, _blocks("yaml"))
     (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
     assert [h["id"] for h in pre_commit["repos"][0]["hooks"]] == [hook["id"]]
     inputs = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))["inputs"]
     step = next(s for s in github["jobs"]["hmactl"]["steps"] if "hmactl@" in s["uses"])
     assert set(step["with"]) <= set(inputs)
+
+
+def test_the_documented_configuration(repository: Path) -> None:
+    (repository / ".hmactl.yaml").write_text(_blocks("yaml")[3])
+    shown = json.loads(_bash(repository, "hmactl config show --format json").stdout)
+    assert {one["key"]: one["value"] for one in shown["settings"]}["fail-on"] == "warning"
+    assert yaml.safe_load(_blocks("yaml")[3]).keys() <= {one["key"] for one in shown["settings"]}
+
+
+def test_the_documented_comment(repository: Path) -> None:
+    text = _blocks("yaml")[4]
+    path = repository / "deploy" / "a.yaml"
+    (rule,) = re.findall(r"ignore\[(\w+)\]", text)
+    path.write_text(re.sub("#.*\n", "", text))
+    command = "hmactl lint --format json --lmcache 0.5.6 --vllm 0.32.0 deploy"
+    before = json.loads(_bash(repository, command).stdout)["findings"]
+    assert (rule, False) in {(one["id"], one["suppressed"]) for one in before}
+    path.write_text(text)
+    after = json.loads(_bash(repository, command).stdout)["findings"]
+    assert (rule, True) in {(one["id"], one["suppressed"]) for one in after}
+    assert "SUP001" not in {one["id"] for one in after}
+
+
+def test_the_documented_baseline_and_diff(repository: Path) -> None:
+    write, diff, *_completion = _blocks("sh")
+    path = repository / "deploy" / "a.yaml"
+    path.write_text(MISSPELT)
+    assert _bash(repository, f"{diff.strip()} > fix.patch").returncode == 0
+    assert "+lmcache: {chunk_size: 256}" in (repository / "fix.patch").read_text()
+    assert _bash(repository, "hmactl lint").returncode == 1
+    assert _bash(repository, write).returncode == 0
+    (repository / ".hmactl.yaml").write_text("baseline: .hmactl-baseline.json\n")
+    assert _bash(repository, "hmactl lint").returncode == 0
+    assert _bash(repository, "patch -s -p1 < fix.patch").returncode == 0
+    assert path.read_text() == MISSPELT.replace("sise", "size")
+
+
+def test_the_documented_exit_statuses(repository: Path) -> None:
+    for options, status in [
+        ("", 1),
+        ("--exit-zero", 0),
+        ("--ignore PRO", 0),
+        ("--fail-on never", 2),
+        ("--config absent.yaml", 2),
+        ("--baseline absent.json", 2),
+    ]:
+        assert _bash(repository, f"hmactl lint {options}").returncode == status, options
 
 
 def test_the_gitlab_job(repository: Path) -> None:
@@ -133,6 +182,97 @@ def test_the_gitlab_job(repository: Path) -> None:
     report = repository / job["artifacts"]["reports"]["codequality"]
     entries = json.loads(report.read_text())
     assert "deploy/a.yaml" in {entry["location"]["path"] for entry in entries}
+    # The fields that GitLab's documentation asks for, and the severities that it knows.
+    for entry in entries:
+        assert all(entry[name] for name in ("description", "check_name", "fingerprint"))
+        assert entry["severity"] in {"info", "minor", "major", "critical", "blocker"}
+        assert not entry["location"]["path"].startswith(("./", "/"))
+        assert entry["location"]["lines"]["begin"] >= 1
+    assert len({entry["fingerprint"] for entry in entries}) == len(entries)
+
+
+OFFLINE = {
+    # What the package needs is found where the tests run; only the package itself is installed.
+    "PIP_NO_BUILD_ISOLATION": "0",  # pip reads it the other way round
+    "PIP_NO_DEPS": "1",
+    "PIP_NO_INDEX": "1",
+    "PYTHONPATH": os.pathsep.join(path for path in sys.path if path.endswith("site-packages")),
+}
+
+
+def _git(directory: Path, *words: str) -> str:
+    """Run git there, as somebody, whatever this machine is configured to do."""
+    who = {f"GIT_{role}_{what}": "t@t" for role in ("AUTHOR", "COMMITTER") for what in _WHO}
+    env = {**os.environ, **who, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
+    done = subprocess.run(
+        ["git", *words], cwd=directory, env=env, capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip()
+
+
+_WHO = ("NAME", "EMAIL")
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    """What others clone: the package as it is now, committed."""
+    clone = tmp_path / "hmactl"
+    shutil.copytree(ROOT / "hmactl", clone / "hmactl", ignore=shutil.ignore_patterns("__pycache__"))
+    for name in (".pre-commit-hooks.yaml", "LICENSE", "README.md", "action.yml", "pyproject.toml"):
+        shutil.copy(ROOT / name, clone)
+    _git(clone, "init", "-q", "-b", "main")
+    _git(clone, "add", "-A")
+    _git(clone, "commit", "-q", "-m", "x")
+    return clone
+
+
+def test_pre_commit_installs_and_runs_the_hook(repository: Path, source: Path) -> None:
+    (text, *_) = _blocks("yaml")
+    text = text.replace("https://github.com/OWNER/hmactl", str(source))
+    text = text.replace("REVISION", _git(source, "rev-parse", "HEAD"))
+    (repository / ".pre-commit-config.yaml").write_text(text)
+    _git(repository, "init", "-q")
+    _git(repository, "add", "-A")
+    run = f"{shlex.quote(sys.executable)} -m pre_commit run --all-files"
+    env = {**OFFLINE, "PRE_COMMIT_HOME": str(repository.parent / "cache")}
+    env |= {"GIT_CONFIG_GLOBAL": os.devnull, "PATH": os.environ["PATH"]}
+    done = _bash(repository, run, **env)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "hmactl lint....." in done.stdout
+    assert "deploy/a.yaml:3:1: error[PRO004]" in done.stdout
+    (repository / "deploy" / "a.yaml").write_text(GOOD)
+    _git(repository, "add", "-A")
+    done = _bash(repository, run, **env)
+    assert (done.returncode, "Passed" in done.stdout) == (0, True), done.stdout + done.stderr
+
+
+def test_the_action_as_a_runner_runs_it(repository: Path, source: Path) -> None:
+    (repository / "b c.yaml").write_text(BAD)
+    paths, temporary = repository.parent / "path", repository.parent / "runner temp"
+    temporary.mkdir()
+    paths.touch()
+    action = yaml.safe_load((source / "action.yml").read_text("utf-8"))
+    given = {name: str(one["default"]) for name, one in action["inputs"].items()}
+    given |= {"python": sys.executable, "sarif-file": "out.sarif", "paths": "deploy\nb c.yaml"}
+    expressions = {f"inputs.{name}": value for name, value in given.items()}
+    expressions["github.action_path"] = str(source)
+    done = None
+    for step in action["runs"]["steps"]:
+        assert step["shell"] == "bash"
+        env = {
+            name: re.sub(r"\$\{\{ (\S+) \}\}", lambda found: expressions[found[1]], text)
+            for name, text in step["env"].items()
+        }
+        added = [*reversed(paths.read_text().split("\n")[:-1]), os.environ["PATH"]]
+        env |= {**OFFLINE, "PATH": ":".join(added), "GITHUB_PATH": str(paths)}
+        env["RUNNER_TEMP"] = str(temporary)
+        done = _bash(repository, step["run"], **env)
+        assert done.returncode == (1 if step["name"] == "Lint" else 0), done.stderr
+    assert done is not None
+    assert done.stdout.count("title=PRO004::") == 2
+    results = json.loads((repository / "out.sarif").read_text())["runs"][0]["results"]
+    uris = {r["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for r in results}
+    assert uris == {"deploy/a.yaml", "b%20c.yaml"}
 
 
 def test_bash_completes_commands_and_options(repository: Path) -> None:
