@@ -40,7 +40,9 @@ ALLOWED = {
     "configuration": {"deployment", "finding", "sources"},
     "fix": {"deployment", "finding"},
     "baseline": {"fix", "report"},
-    "launch": {"catalogue", "deployment", "engine", "facts", "report", "verdict"},
+    "launch": {
+        *("catalogue", "deployment", "engine", "facts", "finding", "report", "rules", "verdict"),
+    },
 }
 
 

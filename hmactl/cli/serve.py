@@ -34,13 +34,17 @@ def command(
     SOURCE is a profile, or any other source that `hmactl check` reads, with one server in it.
 
     The decision about HMA is written as an explicit flag, so what was checked is what runs. What
-    comes after -- goes to `vllm serve` as it is. A refused deployment is not launched.
+    comes after -- goes to `vllm serve` as it is. A refused deployment is not launched, nor one for
+    which this machine lacks something: a file, a GPU, memory, a port. --dry-run does not look at
+    the machine.
     """
     from hmactl.cli.asking import Asking
+    from hmactl.cli.launching import machine_lacks, planned, refuse_or_say
     from hmactl.cli.reading import Reading, UsageFailure
     from hmactl.cli.terminal import styler
     from hmactl.launch.lacking import lacking
-    from hmactl.launch.launch import HMA_FLAGS, execute, plan_launch, shell_form
+    from hmactl.launch.launch import HMA_FLAGS, execute, shell_form
+    from hmactl.launch.preconditions.engine import identity
     from hmactl.report.build import build_report
     from hmactl.report.summary import render_summary
 
@@ -58,6 +62,7 @@ def command(
         )
     how = Asking(**asking)
     engine = how.engine()
+    before = () if engine is None else identity(engine)
     with how.session(engine) as session:
         checked = how.check(documents[0], session, extra)
     click.echo(render_summary(build_report([checked]), styler(color, to_stderr=True)), err=True)
@@ -71,15 +76,16 @@ def command(
     if not dry_run and (missing := list(lacking(checked.deployment, os.environ))):
         raise UsageFailure("not launched: " + "\n  ".join(missing))
     if not checked.launchable:
-        if force is None:
-            click.echo("hmactl: not launched; --force REASON launches it all the same", err=True)
-            sys.exit(2 if checked.failure is not None else 1)
-        click.echo(f"hmactl: launched in spite of the above, because: {force}", err=True)
-    environment = dict(os.environ)
-    launch = plan_launch(checked.deployment, engine, checked.verdict.flag, extra, environment)
+        refuse_or_say(force, status=2 if checked.failure is not None else 1)
+    launch = planned(checked, checked.deployment, engine, extra)
     if dry_run:
         click.echo(shell_form(launch))
         return
+    environment = dict(os.environ)
+    style = styler(color, to_stderr=True)
+    whole = {**environment, **launch.added}
+    if machine_lacks(checked, extra, engine, before=before, environment=whole, style=style):
+        refuse_or_say(force)
     try:
         execute(launch, environment)
     except OSError as error:

@@ -12,6 +12,7 @@ from hmactl.deployment.command import serve_arguments, serve_environment
 from hmactl.deployment.deployment import Deployment
 from hmactl.engine.bridge_environment import bridge_environment
 from hmactl.engine.find import Engine
+from hmactl.launch.hash_seed import VARIABLE
 from hmactl.report.redact import HIDDEN, is_secret_name, redact
 
 HMA_FLAGS = frozenset(
@@ -33,17 +34,21 @@ def plan_launch(
     flag: str | None,
     extra: Sequence[str],
     environment: Mapping[str, str],
+    *,
+    seed: str | None = None,
 ) -> Launch:
     """The launch of a deployment with the explicit HMA ``flag`` of its verdict.
 
     ``extra`` arguments come before the flag, so nothing after it can undo what was checked.
+    ``seed`` is that of ``hash_seed``.
     """
     if engine.vllm_script is not None:
         program = [str(engine.vllm_script)]
     else:
         program = [str(engine.python), "-m", "vllm.entrypoints.cli.main"]
     decision = [] if flag is None else [flag]
-    added = serve_environment(deployment)
+    added = {} if seed is None else {VARIABLE: seed}
+    added |= serve_environment(deployment)
     added |= bridge_environment(engine, {**environment, **added})
     return Launch((*program, "serve", *serve_arguments(deployment), *extra, *decision), added)
 

@@ -1,0 +1,77 @@
+"""From a checked deployment to its launch: what `serve` does, and says, before it starts one."""
+
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from hmactl.checked import Checked
+from hmactl.deployment.deployment import Deployment
+from hmactl.engine.find import Engine
+from hmactl.launch.hash_seed import VARIABLE, hash_seed
+from hmactl.launch.launch import Launch, plan_launch
+from hmactl.launch.preconditions.check import preconditions
+from hmactl.launch.preconditions.engine import Identity
+from hmactl.launch.preconditions.text import render_problems
+from hmactl.rules.case import Case
+from hmactl.sources.command import read_command
+
+
+def planned(
+    checked: Checked, deployment: Deployment, engine: Engine, extra: Sequence[str]
+) -> Launch:
+    """The launch under this process's environment; a seed that is added to it is said."""
+    seed = None if checked.facts is None else hash_seed(Case(checked.facts, checked.verdict))
+    if seed is not None:
+        click.echo(
+            f"hmactl: {VARIABLE}={seed} is set for the server, which settles LMC009", err=True
+        )
+    return plan_launch(deployment, engine, checked.verdict.flag, extra, os.environ, seed=seed)
+
+
+def machine_lacks(
+    checked: Checked,
+    extra: Sequence[str],
+    engine: Engine,
+    *,
+    before: Identity,
+    environment: Mapping[str, str],
+    style: Callable[[str, str], str],
+) -> bool:
+    """Say what this machine lacks for the launch; whether any of it forbids it.
+
+    ``extra`` are further arguments of the server, ``before`` is the engine's identity before the
+    check, ``environment`` the server's whole one.
+    """
+    if checked.facts is None:
+        return False
+    facts = checked.facts
+    facts = replace(facts, deployment=_with_arguments(facts.deployment, extra))
+    case = Case(facts, checked.verdict)
+    found = preconditions(
+        case, engine, checked=before, environment=environment, directory=Path.cwd()
+    )
+    problems = list(found)
+    if problems:
+        click.echo(render_problems(problems, style), err=True)
+    return any(problem.fatal for problem in problems)
+
+
+def refuse_or_say(force: str | None, *, status: int = 1) -> None:
+    """End here, unless the operator forces the launch, which is then said."""
+    if force is None:
+        click.echo("hmactl: not launched; --force REASON launches it all the same", err=True)
+        sys.exit(status)
+    click.echo(f"hmactl: launched in spite of the above, because: {force}", err=True)
+
+
+def _with_arguments(deployment: Deployment, extra: Sequence[str]) -> Deployment:
+    """The deployment with what is given behind its own arguments."""
+    command = ["vllm", "serve", str(deployment.model.value), *extra]
+    document = read_command(command, Path.cwd()) if extra else None
+    if document is None or document.deployment is None:
+        return deployment
+    return replace(deployment, vllm=(*deployment.vllm, *document.deployment.vllm))

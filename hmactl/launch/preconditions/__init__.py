@@ -1,0 +1,1 @@
+"""What must hold on this machine before a server is started."""
