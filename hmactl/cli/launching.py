@@ -35,7 +35,6 @@ def planned(
 def machine_lacks(
     checked: Checked,
     extra: Sequence[str],
-    engine: Engine,
     *,
     before: Identity,
     environment: Mapping[str, str],
@@ -51,10 +50,9 @@ def machine_lacks(
     facts = checked.facts
     facts = replace(facts, deployment=_with_arguments(facts.deployment, extra))
     case = Case(facts, checked.verdict)
-    found = preconditions(
-        case, engine, checked=before, environment=environment, directory=Path.cwd()
+    problems = list(
+        preconditions(case, checked=before, environment=environment, directory=Path.cwd())
     )
-    problems = list(found)
     if problems:
         click.echo(render_problems(problems, style), err=True)
     return any(problem.fatal for problem in problems)

@@ -84,7 +84,7 @@ def command(
     environment = dict(os.environ)
     style = styler(color, to_stderr=True)
     whole = {**environment, **launch.added}
-    if machine_lacks(checked, extra, engine, before=before, environment=whole, style=style):
+    if machine_lacks(checked, extra, before=before, environment=whole, style=style):
         refuse_or_say(force)
     try:
         execute(launch, environment)

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from hmactl.engine.find import Engine
 from hmactl.engine.gpus import local_gpus
 from hmactl.launch.preconditions.engine import Identity, changed_engine
 from hmactl.launch.preconditions.files import file_problems
@@ -18,7 +17,6 @@ from hmactl.rules.case import Case
 
 def preconditions(
     case: Case,
-    engine: Engine,
     *,
     checked: Identity,
     environment: Mapping[str, str],
@@ -30,7 +28,7 @@ def preconditions(
     environment, and relative paths are relative to ``directory``.
     """
     facts = case.facts
-    yield from changed_engine(checked, engine)
+    yield from changed_engine(checked)
     yield from file_problems(facts, environment, directory)
     # Only a deployment that is planned for a GPU is asked about one: the driver may be slow.
     gpus = None if facts.gpu is None else local_gpus(environment)

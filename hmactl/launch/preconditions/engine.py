@@ -23,12 +23,9 @@ def identity(engine: Engine) -> Identity:
     return tuple((file, _state(file)) for file in files)
 
 
-def changed_engine(before: Identity, engine: Engine) -> Iterator[Problem]:
+def changed_engine(checked: Identity) -> Iterator[Problem]:
     """A problem if a file of the engine is another one than when it was checked."""
-    now = identity(engine)
-    changed = [
-        str(file) for (file, state), (_, then) in zip(now, before, strict=True) if state != then
-    ]
+    changed = [str(file) for file, then in checked if _state(file) != then]
     if changed:
         yield Problem(
             f"the engine was changed while it was checked: {', '.join(changed[:3])}",
