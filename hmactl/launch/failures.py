@@ -32,6 +32,8 @@ _CONSEQUENCES = (
     "BrokenPipeError",
     "WorkerProc initialization failed",
 )
+# uvicorn says so once it serves.
+_UP = "Application startup complete"
 # vLLM's engine says so of the exception that follows.
 _FATAL = ("EngineCore failed to start", "EngineCore encountered a fatal error")
 
@@ -64,6 +66,7 @@ class FailureLog:
         self._values: dict[str, str] = {}
         self._awaiting: dict[str, str] = {}
         self._fatal = False
+        self._up = False
         self._first_fatal: str | None = None
         self._last_exception: str | None = None
 
@@ -84,6 +87,8 @@ class FailureLog:
             self._exception(who, line)
         if not self._fatal and any(words in line for words in _FATAL):
             self._fatal = True
+        elif not self._up and _UP in line:
+            self._up, self._last_exception = True, None
 
     def ended(self, who: str, status: int) -> None:
         """Take the exit status of a process that nobody asked to end; negative for a signal.
@@ -120,8 +125,10 @@ class FailureLog:
         return tuple(sorted(causes, key=lambda cause: not cause.deadly))
 
     def unexplained(self) -> str | None:
-        """The engine's own words about a failure of which no cause is known; a clean stop may
-        have such words, too, so ask only about a process that failed."""
+        """The engine's own words about a failure of which no cause is known.
+
+        Of a server that has come up they are only what its engine said when it failed.
+        """
         return self._first_fatal or self._last_exception
 
     def _consider(self, who: str, line: str, failure: Failure, sign: Sign) -> None:
@@ -159,15 +166,17 @@ class FailureLog:
         text = _shortened(text)
         if (worker is not None or self._fatal) and self._first_fatal is None:
             self._first_fatal = text
-        self._last_exception = text
-        self._explain(who, text)
+        if not self._explain(who, text) and not self._up:
+            self._last_exception = text
 
-    def _explain(self, who: str, text: str) -> None:
-        """The exception of what was found last, or the line in which pydantic has its reason."""
+    def _explain(self, who: str, text: str) -> bool:
+        """Take the exception of what was found last, or the line in which pydantic has its reason;
+        whether it was one."""
         awaiting = self._awaiting.pop(who, None)
         if awaiting is not None:
             cause = self._found[awaiting]
             self._found[awaiting] = replace(cause, details=(*cause.details, text))
+        return awaiting is not None
 
 
 def diagnose(lines: Iterable[str]) -> FailureLog:

@@ -201,6 +201,18 @@ def test_an_unknown_failure_keeps_the_engines_words() -> None:
     assert "Dimension out of range" in render_failures(log, lambda text, _style: text)
 
 
+def test_an_exception_of_a_server_that_serves_is_no_failure() -> None:
+    log = FailureLog()
+    log.feed("vllm", "ValueError: a package could not be imported, and it does without")
+    assert log.unexplained() is not None
+    log.feed("vllm", "INFO:     Application startup complete.")
+    log.feed("vllm", "ValueError: a request was wrong")
+    assert log.unexplained() is None
+    log.feed("vllm", "ERROR [core.py:1520] EngineCore encountered a fatal error.")
+    log.feed("vllm", "ERROR [core.py:1520] IndexError: index 7 is out of bounds")
+    assert log.unexplained() == "IndexError: index 7 is out of bounds"
+
+
 def test_secrets_stay_hidden() -> None:
     (cause,) = _causes("vllm: error: unrecognized arguments: --hf_token=hf_aaaaaaaaaaaaaaaaaaaaaa")
     assert "hf_aaaa" not in f"{cause}"
