@@ -48,8 +48,9 @@ def engine_ports(facts: Facts, environment: Mapping[str, str]) -> Iterator[Port]
     ``environment`` is the server's whole environment.
     """
     deployment = facts.deployment
-    number_of = serve_port(deployment)
-    if number_of:
+    headless = deployment.vllm_setting("headless")
+    listens = headless is None or headless.value is False
+    if listens and (number_of := serve_port(deployment)):
         bound = deployment.vllm_setting("host")
         yield Port(number_of, "vLLM", "`port`", "" if bound is None else str(bound.value))
     workers = ranks_on_one_host(facts)

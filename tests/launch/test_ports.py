@@ -89,6 +89,8 @@ def _ports(text: str, connector: str, values: dict[str, Any]) -> list[tuple[int,
         ("model: m", "X", {}, [(8000, "`port`", True)]),
         ("{model: m, vllm: {uds: /tmp/s}}", "X", {}, []),
         ("{model: m, vllm: {port: 0}}", "X", {}, []),
+        # A node of several that has no API server.
+        ("{model: m, vllm: {headless: true}}", "X", {}, []),
         (
             "{model: m, vllm: {port: 81}}",
             "LMCacheConnectorV1",
