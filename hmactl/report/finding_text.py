@@ -25,7 +25,9 @@ def finding_lines(finding: Finding, source_line: str | None, style: Style = plai
         yield from _snippet(source_line.rstrip(), origin.line, origin.column or 1, severity, style)
     yield f"    {redact(finding.consequence)}"
     if finding.fix:
-        yield f"    {style('fix:', 'bold')} {redact(finding.fix)}"
+        first, *rest = redact(finding.fix).split("\n")
+        yield f"    {style('fix:', 'bold')} {first}"
+        yield from (f"      {line}" for line in rest)
 
 
 def _snippet(text: str, line: int, column: int, severity: str, style: Style) -> Iterator[str]:

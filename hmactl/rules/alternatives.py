@@ -25,6 +25,8 @@ _STATES = "MambaSpec"
 # Each says of a connector that it starts or works with nothing of this model's.
 _OBSTACLES: tuple[Rule, ...] = (con010_encoder_decoder, hma006_external_hits, ver001_known_issue)
 _SERVER_CHUNK = 256
+# A finding is to be read at one glance.
+_MOST = 3
 # It starts without prefix caching, logs a warning and does nothing.
 _IDLE_WITHOUT_CACHING = "SimpleCPUOffloadConnector"
 
@@ -67,12 +69,18 @@ def newer_releases(case: Case) -> tuple[Upgrade, ...]:
 
 
 def alternatives_text(case: Case) -> str:
-    """Which installed connectors would do, what each is and takes, and which release would help."""
+    """Which installed connectors would do, what the likeliest take, and which release would help.
+
+    A line for each of the likeliest.
+    """
     found = alternatives(case)
     if found:
-        listed = ", or ".join(map(_described, found))
-        said = f"{_change(case)} to one of these, which keep HMA on: {listed}"
-    elif _same_purpose(case):
+        lines = [f"{_change(case)} to one that keeps HMA on:"]
+        lines += [f"- {_described(one)}" for one in found[:_MOST]]
+        if rest := [f"`{one.facts.name}`" for one in found[_MOST:]]:
+            lines.append(f"or {' or '.join(rest)}; `hmactl connectors` says more")
+        return "\n".join([*lines, *_upgraded(newer_releases(case), _limits(case))])
+    if _same_purpose(case):
         said = "no connector of this vLLM that does the same job would work for this model"
     else:
         said = "no connector of this vLLM that does the same job supports HMA"
@@ -186,10 +194,10 @@ def _change(case: Case) -> str:
 
 def _described(alternative: Alternative) -> str:
     facts = alternative.facts
-    parts = [facts.what, *filter(None, [facts.needs])]
+    parts = [facts.needs or facts.what]
     if alternative.changes:
         parts.append(f"here with {' and '.join(alternative.changes)}")
-    return f"`{facts.name}` ({'; '.join(parts)})"
+    return f"`{facts.name}`: {'; '.join(parts)}"
 
 
 def _upgraded(newer: Sequence[Upgrade], limits: Sequence[Limit]) -> Iterator[str]:

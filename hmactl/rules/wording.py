@@ -61,8 +61,5 @@ def enabling_text(case: Case) -> str | None:
     if state.on is False:
         return f"{HMA_ON} changes nothing: {vllm} overrules it"
     if state.on is True:
-        return (
-            f"with {HMA_ON} {vllm} ends when it creates the connector, after it has loaded the "
-            "weights"
-        )
+        return f"with {HMA_ON} {vllm} ends when it creates the connector, after loading the weights"
     return None

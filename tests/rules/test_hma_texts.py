@@ -108,8 +108,8 @@ def test_an_explicit_enable(vllm: str, explicit_on: dict[str, Any], words: str) 
 def test_other_connectors_say_what_they_do_and_take() -> None:
     case = _case(with_hma=("OffloadingConnector", "LMCacheMPConnector", "NixlConnector"))
     fix = _one(hma001_disabled.check(case)).fix
-    assert fix.index("`LMCacheMPConnector` (LMCache in a server of its own") < fix.index(
-        "`OffloadingConnector` (vLLM's own offload to host memory"
+    assert fix.index("- `LMCacheMPConnector`: `lmcache server` must run") < fix.index(
+        "- `OffloadingConnector`: `extra_config"
     )
     assert "`lmcache server` must run beside it" in fix
     assert "cpu_bytes_to_use" in fix
@@ -166,12 +166,12 @@ STATES = "support HMA, and vLLM takes Mamba states that a connector brings, from
 @pytest.mark.parametrize(
     ("model", "vllm", "said", "unsaid"),
     [
-        (_model("align"), "0.32.0", "(vLLM's own offload to host memory", "here with"),
+        (_model("align"), "0.32.0", "- `OffloadingConnector`: `extra_config", "here with"),
         (_model("none"), "0.32.0", "here with `enable-prefix-caching: true`", NOTHING),
         (
             _model("none", words="MambaSpec with ... (mamba_cache_mode != 'align')"),
             "0.25.1",
-            "memory it takes; here with `enable-prefix-caching: true`",
+            "host memory; here with `enable-prefix-caching: true`",
             NOTHING,
         ),
         (_model("none", words="something else"), "0.32.0", "SimpleCPU", "`OffloadingConnector"),
@@ -211,7 +211,7 @@ def test_an_other_connector_is_none_that_is_known_to_fail() -> None:
         other = _described("LMCacheMPConnector", supports_hma=True, module=module)
         case = _case(**issue, model={"connectors_with_hma": [other]})
         fix = _one(hma001_disabled.check(case)).fix
-        assert ("`LMCacheMPConnector` (" in fix) is offered
+        assert ("`LMCacheMPConnector`:" in fix) is offered
 
 
 @pytest.mark.parametrize(
@@ -229,13 +229,13 @@ def test_without_an_engine_the_catalogue_is_asked(
 ) -> None:
     fix = _one(hma001_disabled.check(_case(vllm=vllm, lmcache=lmcache))).fix
     for name in ("LMCacheMPConnector", "OffloadingConnector"):
-        assert (f"`{name}` (" in fix) is (name in offered)
+        assert (f"`{name}`:" in fix) is (name in offered)
 
 
 def test_a_command_is_told_of_its_own_words() -> None:
     case = _case(with_hma=OFFLOADS, form=Form.COMMAND, model=_model("none"))
     fix = _one(hma002_cannot_unify.check(case)).fix
-    assert fix.startswith("change `kv_connector` to one of these")
+    assert fix.startswith("change `kv_connector` to one that keeps HMA on")
     assert "here with `--enable-prefix-caching`" in fix
 
 
@@ -261,7 +261,7 @@ def test_a_newer_release_that_would_help(
 
 def test_no_newer_release_is_promised() -> None:
     case = _case(with_hma=("OffloadingConnector",))
-    assert " on: `OffloadingConnector`" in (fix := _one(hma001_disabled.check(case)).fix)
+    assert " on:\n- `OffloadingConnector`" in (fix := _one(hma001_disabled.check(case)).fix)
     assert "from vLLM" not in fix
 
 
