@@ -7,7 +7,7 @@ import click
 
 # Imported when asked for: some of them need pydantic.
 SCHEMAS = {
-    "profile": "hmactl.sources.profile_model:profile_schema",
+    "profile": "hmactl.sources.profile_schema:profile_schema",
     "configuration": "hmactl.configuration.schema:configuration_schema",
     "baseline": "hmactl.baseline:baseline_schema",
     "lint": "hmactl.report.lint_json:lint_schema",

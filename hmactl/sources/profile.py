@@ -2,16 +2,15 @@
 
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from hmactl.deployment.deployment import Deployment
 from hmactl.sources.document import Document
 from hmactl.sources.profile_conflicts import check_conflicts
 from hmactl.sources.profile_deployment import make_deployment
-from hmactl.sources.profile_errors import explain_validation
+from hmactl.sources.profile_errors import explain_mistakes
 from hmactl.sources.profile_model import ProfileModel
 from hmactl.sources.profile_names import check_names
 from hmactl.sources.profile_problems import Problems
+from hmactl.sources.profile_shape import MistakesError, read_section
 from hmactl.sources.source_text import load_source, problem_of, unreadable
 from hmactl.sources.yaml_nodes import YamlDocument, read_documents
 
@@ -65,12 +64,12 @@ def _read_mapping(problems: Problems, index: int) -> Deployment | None:
     check_names(problems)
     check_conflicts(problems)
     try:
-        profile = ProfileModel.model_validate(problems.usable())
-    except ValidationError as error:
-        explain_validation(problems, error)
+        profile = read_section(ProfileModel, problems.usable())
+    except MistakesError as error:
+        explain_mistakes(problems, error.mistakes)
         usable = problems.usable()
         model_is_known = "model" in usable
-        profile = ProfileModel.model_validate({"model": "unknown"} | usable)
+        profile = read_section(ProfileModel, {"model": "unknown"} | usable)
     else:
         model_is_known = True
     deployment = make_deployment(problems, profile, _default_name(problems.source, index))

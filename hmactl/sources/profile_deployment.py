@@ -88,7 +88,7 @@ class _Reading:
         server = profile.lmcache_server
         if server is None:
             return None
-        options = self._settings("lmcache_server", server.__pydantic_extra__, options=True)
+        options = self._settings("lmcache_server", server.options, options=True)
         return LMCacheServer(self._origin(("lmcache_server",)), server.start, options)
 
     def _target(self, profile: ProfileModel) -> Target:

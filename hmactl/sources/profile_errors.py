@@ -1,58 +1,30 @@
-"""What pydantic found wrong with a profile, in an operator's words and at its place."""
+"""What is wrong with a profile, in an operator's words and at its place."""
 
+from collections.abc import Sequence
 from difflib import get_close_matches
-from typing import Any
-
-from pydantic import BaseModel, ValidationError
 
 from hmactl.sources.node import Node, Route
-from hmactl.sources.profile_model import Complaint, ConnectorModel, ProfileModel, TargetModel
+from hmactl.sources.profile_model import ConnectorModel, ProfileModel, TargetModel
 from hmactl.sources.profile_problems import NOT_USED, Problems, show
+from hmactl.sources.profile_shape import Complaint, Misfit, MissingKey, Mistake, UnknownKey, keys_of
 from hmactl.sources.wording import shortened
 
-_SHAPES = {
-    "dict_type": ("a mapping of keys and values", "write its keys on indented lines below it"),
-    "model_type": ("a mapping of keys and values", "write its keys on indented lines below it"),
-    "list_type": ("a list", "write its items on lines that begin with `- `"),
-    "union_tag_not_found": (
-        "a connector's name, or a mapping with `name`",
-        "write a connector's name, such as `LMCacheConnectorV1`",
-    ),
-}
-_SECTIONS: dict[str, type[BaseModel]] = {"connector": ConnectorModel, "target": TargetModel}
+_SECTIONS: dict[str, type] = {"connector": ConnectorModel, "target": TargetModel}
 
 
-def explain_validation(problems: Problems, error: ValidationError) -> None:
-    """One finding for each of pydantic's errors: PRO004, PRO005 or PRO006."""
-    for item in error.errors(include_url=False, include_input=False):
-        route = _route(problems.root, item["loc"])
-        if item["type"] == "missing":
-            _explain_missing(problems, item["loc"])
-        elif item["type"] == "extra_forbidden":
-            _explain_unknown(problems, route)
-        else:
-            _explain_value(problems, route, _complaint(item))
+def explain_mistakes(problems: Problems, mistakes: Sequence[Mistake]) -> None:
+    """One finding for each mistake: PRO004, PRO005 or PRO006."""
+    for mistake in mistakes:
+        match mistake:
+            case MissingKey(route, key):
+                _explain_missing(problems, route, key)
+            case UnknownKey(route):
+                _explain_unknown(problems, route)
+            case Misfit(route, complaint):
+                _explain_value(problems, route, complaint)
 
 
-def _route(root: Node, location: tuple[int | str, ...]) -> Route:
-    # Pydantic's locations also name the branch of a union, and a missing key.
-    route: Route = ()
-    for part in location:
-        if root.at((*route, part)) is not None:
-            route = (*route, part)
-    return route
-
-
-def _complaint(item: Any) -> Complaint:
-    complaint = item.get("ctx", {}).get("error")
-    if isinstance(complaint, Complaint):
-        return complaint
-    expected, fix = _SHAPES.get(item["type"], ("another value", "correct the value"))
-    return Complaint(expected, fix=fix)
-
-
-def _explain_missing(problems: Problems, location: tuple[int | str, ...]) -> None:
-    route, key = _route(problems.root, location[:-1]), str(location[-1])
+def _explain_missing(problems: Problems, route: Route, key: str) -> None:
     if problems.root.at((*route, key)) is not None:
         return  # it was there, and what is wrong with it has its own finding
     if route:
@@ -90,13 +62,12 @@ def _explain_unknown(problems: Problems, route: Route) -> None:
 
 
 def _known_keys(section: Route) -> list[str]:
-    model = _SECTIONS[str(section[0])] if section else ProfileModel
-    return list(model.model_fields)
+    return list(keys_of(_SECTIONS[str(section[0])] if section else ProfileModel))
 
 
 def _home_of(section: Route, key: str) -> str:
     homes = [name for name in _SECTIONS if key in _known_keys((name,))]
-    if section and key in ProfileModel.model_fields:
+    if section and key in keys_of(ProfileModel):
         return "write it at the top level of the profile"
     if homes and homes[0] not in section:
         return f"write it under `{homes[0]}:`"

@@ -58,7 +58,6 @@ def read_source(
         return (problem,)
     form = form or Form.PROFILE
     if form not in _READERS:
-        # pydantic is only needed for profiles.
         from hmactl.sources.profile import read_profiles
 
         return read_profiles(source, text)

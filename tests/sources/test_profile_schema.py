@@ -8,7 +8,7 @@ from jsonschema import Draft202012Validator
 
 from hmactl.finding import Severity
 from hmactl.sources.profile import read_profiles
-from hmactl.sources.profile_model import profile_schema
+from hmactl.sources.profile_schema import profile_schema
 from hmactl.sources.yaml_nodes import read_documents
 
 _ROOT = Path(__file__).parents[2]
