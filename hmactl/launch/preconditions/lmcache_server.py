@@ -114,7 +114,8 @@ def _unfitting(case: Case, running: _Running, address: str) -> Iterator[Problem]
     planned = described.option("chunk-size")
     options = described.options
     if running.chunk_size is not None:
-        options = (*options, Setting("chunk-size", running.chunk_size, described.origin))
+        others = (option for option in options if option.name != "chunk-size")
+        options = (*others, Setting("chunk-size", running.chunk_size, described.origin))
     there = replace(
         deployment,
         lmcache_server=replace(described, options=options),
