@@ -108,7 +108,7 @@ def _judge(asked: Offline, *, chunks: bool | None) -> _Judged:
     if explicit_on is not None:
         unknown = HmaState(on=None, error=None)
         hma = Hma(operator_flag=None, default=unknown, explicit_on=explicit_on)
-        answer = answer.model_copy(update={"hma": hma})
+        answer = replace(answer, hma=hma)
     facts = Facts(asked.deployment, answer, None, asked.gpu, None, asked.file)
     case = Case(facts, verdict)
     found = tuple(finding for rule in RULES for finding in rule.check(case))

@@ -21,6 +21,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -185,7 +186,7 @@ def ask(session: Session, config: dict[str, Any], gpu: str, settings: dict[str, 
             answer = session.ask(question, on_stage=lambda _stage: None, size_memory=_Memory)
         except DryBootFailedError as error:
             return {"refused": f"the dry boot {error}"}
-        return _short(answer.model_dump(mode="json"), directory)
+        return _short(asdict(answer), directory)
 
 
 def _short(answer: dict[str, Any], directory: str) -> Row:

@@ -130,7 +130,7 @@ def _group(group: Group) -> Line:
     if group.spec == "MambaSpec":
         how = f"{what} x {group.page_size_bytes:,} B, a state whatever the number of tokens"
         return Line("group", block_bytes(group), Unit.BYTES, how)
-    extra = group.model_extra or {}
+    extra = group.further
     # With HMA off a layer may know its window all the same, and keeps everything.
     windows = group.spec.startswith(("Sliding", "Chunked"))
     window = next((extra[name] for name in _WINDOWS if windows and extra.get(name)), None)

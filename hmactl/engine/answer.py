@@ -1,16 +1,12 @@
-"""What the dry boot answers, as frozen models."""
+"""What the dry boot answers. `hmactl.engine.decode` makes it of the JSON that comes back."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
 
-
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-
-class EngineError(_Frozen):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineError:
     """The engine's own words, and the stage at which it said them.
 
     The stage "dry-boot" is none of a real start: what failed is building without weights, or
@@ -27,7 +23,8 @@ class EngineError(_Frozen):
         return self.stage == "dry-boot"
 
 
-class Versions(_Frozen):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Versions:
     """What is installed in the target interpreter, and where."""
 
     vllm: str
@@ -39,7 +36,8 @@ class Versions(_Frozen):
     python_path: str
 
 
-class FlagProblem(_Frozen):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlagProblem:
     """A vLLM flag that its parser refuses. ``index`` is the flag's place in the request.
 
     ``kind``: "unknown" (no such option), "not-boolean" (it cannot be switched off), "value".
@@ -51,14 +49,16 @@ class FlagProblem(_Frozen):
     similar: tuple[str, ...]
 
 
-class HmaState(_Frozen):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HmaState:
     """Whether HMA would be on in this situation, or why the engine refuses to say."""
 
     on: bool | None
     error: str | None
 
 
-class Hma(_Frozen):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hma:
     """HMA by the engine's own decision and under each explicit flag, at configuration time."""
 
     operator_flag: bool | None
@@ -67,14 +67,16 @@ class Hma(_Frozen):
     explicit_off: HmaState = HmaState(on=None, error=None)
 
 
-class Speculative(_Frozen):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Speculative:
     """Speculative decoding: vLLM's name of the method, and draft tokens for a step."""
 
     method: str | None
     num_tokens: int | None
 
 
-class EngineConfig(_Frozen):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineConfig:
     """The effective values that the plan and its memory depend on, after the engine's defaults.
 
     ``graph_memory_reserved``: the memory of CUDA graphs is taken off the KV cache's.
@@ -109,7 +111,8 @@ class EngineConfig(_Frozen):
     graph_memory_reserved: bool | None = None
 
 
-class ConnectorAnswer(_Frozen):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectorAnswer:
     """The connector class that really loads. ``supports_hma`` None: it does not load here.
 
     ``old_constructor``: it takes no kv_cache_config, for which vLLM does not load it.
@@ -126,12 +129,6 @@ class ConnectorAnswer(_Frozen):
     reports_failed_blocks: bool | None = None
     old_constructor: bool = False
 
-    def __init__(self, **data: Any) -> None:
-        # "class" is the name in every JSON form, and no Python identifier.
-        if "class" in data:
-            data["class_"] = data.pop("class")
-        super().__init__(**data)
-
     def walk(self) -> "Iterator[ConnectorAnswer]":
         """This connector, then its children, theirs right behind each."""
         yield self
@@ -139,16 +136,20 @@ class ConnectorAnswer(_Frozen):
             yield from child.walk()
 
 
-class Spec(_Frozen):
-    """A KV cache spec. ``block_size`` in tokens, ``page_size_bytes`` per layer and block."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spec:
+    """A KV cache spec. ``block_size`` in tokens, ``page_size_bytes`` per layer and block.
 
-    model_config = ConfigDict(frozen=True, extra="allow")
+    ``further`` has the fields that only some kinds of spec have, by vLLM's names.
+    """
 
     spec: str
     block_size: int
     page_size_bytes: int
+    further: dict[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LayerKind(Spec):
     """``count`` layers with the same spec."""
 
@@ -156,27 +157,31 @@ class LayerKind(Spec):
     first_layer: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Group(Spec):
     """A KV cache group of ``layers`` layers."""
 
     layers: int
 
 
-class ConnectorRefusal(_Frozen):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectorRefusal:
     """Why a connector would refuse a plan when it is made, in its own words."""
 
     connector: str
     message: str
 
 
-class PlanError(_Frozen):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanError:
     """The engine's refusal of a plan, in its own words."""
 
     type: str
     message: str
 
 
-class Plan(_Frozen):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
     """The engine's KV cache plan. ``tokens`` and ``max_concurrency`` are what it would log.
 
     ``bytes_per_request``: KV cache that one request of max_model_len tokens needs on a rank.
@@ -206,14 +211,16 @@ class Plan(_Frozen):
         return held if held > self.tokens + 1 else self.tokens
 
 
-class Plans(_Frozen):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plans:
     """Both plans for the same memory."""
 
     hma_on: Plan
     hma_off: Plan
 
 
-class LMCacheSettings(_Frozen):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LMCacheSettings:
     """What the installed LMCache makes of the deployment's settings.
 
     ``values`` are its loader's, after a connector's ``lmcache.*``; ``defaults`` what it gives where
@@ -230,19 +237,20 @@ class LMCacheSettings(_Frozen):
 
     values: dict[str, Any]
     unknown: dict[str, tuple[str, ...]]
-    defaults: dict[str, Any] = {}
-    old_names: dict[str, str] = {}
-    unknown_in_file: dict[str, tuple[str, ...]] = {}
+    defaults: dict[str, Any] = field(default_factory=dict)
+    old_names: dict[str, str] = field(default_factory=dict)
+    unknown_in_file: dict[str, tuple[str, ...]] = field(default_factory=dict)
     unreadable: tuple[str, ...] = ()
     refusal: str | None = None
     hashes_differ: bool = False
     hash_loads: bool | None = None
-    remotes: dict[str, str | None] = {}
+    remotes: dict[str, str | None] = field(default_factory=dict)
     server_options: tuple[str, ...] = ()
     server_refusal: str | None = None
 
 
-class LMCacheChunk(_Frozen):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LMCacheChunk:
     """What LMCache in the vLLM process stores of a chunk of ``tokens``, by its own metadata.
 
     ``bytes_per_stage`` are those of one worker of each pipeline stage. ``storing_ranks`` are the
@@ -257,7 +265,8 @@ class LMCacheChunk(_Frozen):
     takes_what_is_free: bool = False
 
 
-class LMCacheOperations(_Frozen):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LMCacheOperations:
     """LMCache's compiled CUDA operations beside a torch for CUDA; ``error`` is the loader's."""
 
     module: str
@@ -265,7 +274,8 @@ class LMCacheOperations(_Frozen):
     torch_cuda: str
 
 
-class Traits(_Frozen):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traits:
     """What the engine's code does with connectors that no configuration shows. None: not known.
 
     ``transfer_fields`` are KVTransferConfig's, and ``ignores_unknown_fields`` what becomes of
@@ -289,7 +299,8 @@ class Traits(_Frozen):
     lmcache_operations: LMCacheOperations | None = None
 
 
-class LogLine(_Frozen):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogLine:
     """A warning or error that the engine logged."""
 
     logger: str
@@ -298,7 +309,8 @@ class LogLine(_Frozen):
     where: str
 
 
-class Answer(_Frozen):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
     """A dry boot. Where ``error`` is set, what comes after its stage is missing.
 
     ``weights`` is bytes per pipeline stage (its first tensor-parallel rank), ``layers`` the layer

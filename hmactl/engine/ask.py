@@ -14,6 +14,7 @@ from hmactl.engine.answer import Answer
 from hmactl.engine.answer_cache import AnswerCache, answer_key, content_of
 from hmactl.engine.bridge_environment import bridge_environment
 from hmactl.engine.child import DryBoot, Limits
+from hmactl.engine.decode import decode
 from hmactl.engine.find import Engine
 from hmactl.engine.model_config import ModelConfig, ModelConfigError, ModelOrigin
 
@@ -130,7 +131,7 @@ class Session:
         def on_ask(asked: str, facts: dict[str, Any]) -> dict[str, Any]:
             if asked == "model":
                 return further.reply(facts["model"], facts["revision"])
-            memory.append(size_memory(Answer.model_validate(facts)))
+            memory.append(size_memory(decode(Answer, facts)))
             return {"bytes_per_rank": memory[-1].bytes_per_rank}
 
         boot_key = _boot_key(question, environment)
@@ -145,7 +146,7 @@ class Session:
             raise
         if further.refusal is not None:
             raise further.refusal
-        parsed = Answer.model_validate(answer)
+        parsed = decode(Answer, answer)
         if self._answers is not None and key is not None:
             sizes = list(memory[-1].bytes_per_rank) if memory else None
             kept = {"answer": answer, "bytes_per_rank": sizes, "models": further.found}
@@ -172,7 +173,7 @@ class Session:
             return None
         further = _FurtherModels(find_model)
         try:
-            answer = Answer.model_validate(kept["answer"])
+            answer = decode(Answer, kept["answer"])
             for model in kept["models"]:
                 further.reply(model["model"], model["revision"])
             same_models = further.found == kept["models"]

@@ -101,14 +101,14 @@ def is_recurrent(kind: LayerKind) -> bool:
 def _stored(kind: LayerKind, tokens: int, *, windows: bool) -> int:
     if is_recurrent(kind):
         return kind.page_size_bytes
-    window = (kind.model_extra or {}).get("sliding_window") if windows else None
+    window = kind.further.get("sliding_window") if windows else None
     kept = min(tokens, window) if isinstance(window, int) else tokens
     return _content(kind) * kept // kind.block_size
 
 
 def _content(kind: LayerKind) -> int:
     """Bytes of a page without what pads it to the size of other pages."""
-    extra = kind.model_extra or {}
+    extra = kind.further
     heads, size, padded = (extra.get(n) for n in ("num_kv_heads", "head_size", "page_size_padded"))
     if not padded or not heads or not size or "MLA" in kind.spec:
         return kind.page_size_bytes

@@ -31,6 +31,7 @@ from hmactl.engine.answer import (
     Plans,
     Versions,
 )
+from hmactl.engine.decode import decode
 from hmactl.facts.lmcache_offline import Written, lmcache_settings
 from hmactl.facts.transfer import transfer_connector
 
@@ -110,9 +111,7 @@ def offline_answer(asked: Offline) -> tuple[Answer, str | None]:
         flag_problems=tuple(_flag_problems(deployment, flags)),
         connectors=_registered(asked.vllm),
         connector=None if connector is None else _connector(asked, connector),
-        layers=tuple(
-            tuple(LayerKind.model_validate(kind) for kind in stage) for stage in found.layers
-        ),
+        layers=tuple(tuple(decode(LayerKind, kind) for kind in stage) for stage in found.layers),
         plan=plan,
         lmcache=_lmcache(asked, connector),
     )
@@ -272,6 +271,4 @@ def _question(asked: Offline, config: Mapping[str, Any]) -> Question | None:
 def _plans(found: Estimate) -> Plans | None:
     if found.unknown is not None or found.hma_on is None or found.hma_off is None:
         return None
-    return Plans(
-        hma_on=Plan.model_validate(found.hma_on), hma_off=Plan.model_validate(found.hma_off)
-    )
+    return Plans(hma_on=decode(Plan, found.hma_on), hma_off=decode(Plan, found.hma_off))

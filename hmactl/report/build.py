@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from typing import Any
 
 from hmactl.account.after_start import to_verify
 from hmactl.account.memory import account
 from hmactl.checked import Checked
 from hmactl.deployment.policy import HmaPolicy
-from hmactl.engine.answer import ConnectorAnswer, Plan
+from hmactl.engine.answer import ConnectorAnswer, Plan, Spec
 from hmactl.facts.facts import Facts
 from hmactl.finding import Finding, Severity
 from hmactl.report.lmcache import lmcache_report
@@ -16,6 +17,8 @@ from hmactl.report.model import (
     DeploymentReport,
     EngineReport,
     FindingReport,
+    Group,
+    LayerKind,
     MemoryLine,
     MemorySection,
     ModelReport,
@@ -89,7 +92,7 @@ def _engine(facts: Facts | None) -> EngineReport | None:
     if facts is None:
         return None
     return EngineReport(
-        **facts.answer.versions.model_dump(),
+        **asdict(facts.answer.versions),
         origin="dry-boot",
         gpu="cpu" if facts.gpu is None else facts.gpu.name,
         gpu_of_this_machine=facts.gpu is not None and facts.gpu.of_this_machine,
@@ -100,30 +103,42 @@ def _engine(facts: Facts | None) -> EngineReport | None:
 def _connector(connector: ConnectorAnswer | None) -> ConnectorReport | None:
     if connector is None:
         return None
-    return ConnectorReport.model_validate(connector.model_dump())
+    return ConnectorReport.model_validate(asdict(connector))
 
 
 def _plan(facts: Facts | None) -> PlanReport | None:
     if facts is None or facts.answer.plan is None or facts.memory is None:
         return None
     answer, memory = facts.answer, facts.memory
+    stages = tuple(tuple(LayerKind(**_flat(k)) for k in stage) for stage in answer.layers)
     return PlanReport(
         kv_cache_memory_bytes=memory.smallest,
         activation_allowance_bytes=memory.activations,
         memory_origin=memory.origin,
         weights_bytes_per_rank=answer.weights,
-        layers=answer.layers[0] if answer.layers else (),
-        layers_per_stage=answer.layers,
+        layers=stages[0] if stages else (),
+        layers_per_stage=stages,
         attention_backends=answer.attention_backends,
         hma_on=_side(facts.answer.plan.hma_on),
         hma_off=_side(facts.answer.plan.hma_off),
     )
 
 
+def _flat(spec: Spec) -> dict[str, Any]:
+    fields = asdict(spec)
+    further: dict[str, Any] = fields.pop("further")
+    return fields | further
+
+
 def _side(plan: Plan) -> PlanSide:
     return PlanSide(
-        **plan.model_dump(exclude={"error", "groups"}),
-        groups=plan.groups,
+        num_blocks=plan.num_blocks,
+        tokens=plan.tokens,
+        max_concurrency=plan.max_concurrency,
+        block_size=plan.block_size,
+        max_model_len=plan.max_model_len,
+        bytes_per_request=plan.bytes_per_request,
+        groups=tuple(Group(**_flat(group)) for group in plan.groups),
         error=None if plan.error is None else plan.error.message.strip() or plan.error.type,
     )
 

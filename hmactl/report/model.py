@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from hmactl.account.after_start import Evidence
 from hmactl.account.line import Unit
 from hmactl.deployment.policy import HmaPolicy
-from hmactl.engine.answer import EngineConfig, Group, LayerKind, LogLine
+from hmactl.engine.answer import EngineConfig, LogLine
 from hmactl.engine.model_config import ModelOrigin
 from hmactl.facts.memory import MemoryOrigin
 from hmactl.finding import Severity
@@ -68,6 +68,29 @@ class VerdictReport(_Frozen):
     engine_default: EngineDefault | None
     flag: str | None
     reason: str
+
+
+class Spec(_Frozen):
+    """A KV cache spec. ``block_size`` in tokens, ``page_size_bytes`` per layer and block."""
+
+    model_config = ConfigDict(extra="allow")
+
+    spec: str
+    block_size: int
+    page_size_bytes: int
+
+
+class LayerKind(Spec):
+    """``count`` layers with the same spec."""
+
+    count: int
+    first_layer: str
+
+
+class Group(Spec):
+    """A KV cache group of ``layers`` layers."""
+
+    layers: int
 
 
 class PlanSide(_Frozen):

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from hmactl.deployment.setting import Origin
 from hmactl.deployment.size import format_gib
-from hmactl.engine.answer import Group, LayerKind
 from hmactl.engine.model_config import ModelOrigin
 from hmactl.facts.memory import MemoryOrigin
 from hmactl.finding import Finding, Severity
@@ -17,6 +16,8 @@ from hmactl.report.model import (
     ConnectorReport,
     DeploymentReport,
     FindingReport,
+    Group,
+    LayerKind,
     PlanReport,
     PlanSide,
     Report,

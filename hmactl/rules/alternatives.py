@@ -121,7 +121,7 @@ def _of_the_catalogue(case: Case) -> Iterator[ConnectorAnswer]:
 
 def _with(case: Case, connector: ConnectorAnswer) -> Case:
     """The same deployment with another connector and HMA on."""
-    answer = case.facts.answer.model_copy(update={"connector": connector})
+    answer = replace(case.facts.answer, connector=connector)
     verdict = Verdict(Decision.KEEP, None, HMA_ON, case.verdict.reason)
     return Case(replace(case.facts, answer=answer), verdict)
 

@@ -6,12 +6,15 @@ LMCache and its torch are loaded in processes of their own, as each of these scr
 import json
 import subprocess
 import sys
+from dataclasses import fields
 from typing import Any
 
 import pytest
 from conftest import reports
+from installed import VERSIONS
 
 from hmactl.engine.answer import Answer, EngineConfig, LayerKind
+from hmactl.engine.decode import decode
 from hmactl.facts.lmcache_memory import layers_bytes_per_token, server_chunk_bytes, whole_chunks
 
 pytestmark = [pytest.mark.engine, pytest.mark.usefixtures("engine")]
@@ -100,13 +103,14 @@ def _run(script: str) -> Any:
 
 def _answer(layers: list[dict[str, Any]]) -> Answer:
     """An answer with these layers and one worker; what else it has does not matter here."""
-    config: Any = EngineConfig.model_construct
-    answer: Any = Answer.model_construct
-    made: Answer = answer(
-        layers=(tuple(LayerKind(**layer) for layer in layers),),
-        config=config(tensor_parallel_size=1, pipeline_parallel_size=1),
+    config: dict[str, Any] = {field.name: None for field in fields(EngineConfig)}
+    config |= {"tensor_parallel_size": 1, "pipeline_parallel_size": 1}
+    return Answer(
+        error=None,
+        versions=VERSIONS,
+        layers=(tuple(decode(LayerKind, layer) for layer in layers),),
+        config=EngineConfig(**config),
     )
-    return made
 
 
 @pytest.fixture(scope="module")

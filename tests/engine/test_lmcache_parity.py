@@ -18,6 +18,7 @@ from hmactl.deployment.deployment import Connector
 from hmactl.deployment.setting import DEFAULT
 from hmactl.engine.answer import LMCacheSettings
 from hmactl.engine.bridge_environment import bridge_environment
+from hmactl.engine.decode import decode
 from hmactl.engine.find import Engine
 from hmactl.facts.lmcache_offline import Written, lmcache_settings
 from hmactl.sources.lmcache_file import read_lmcache_file
@@ -330,7 +331,7 @@ def test_the_dry_boot(engine: Engine, tmp_path: Path, directory: str | None) -> 
     by_name = lmcache_configs(said["version"])[0].loading.hashes_by_name
     wrong = []
     for name, row in rows.items():
-        boot = LMCacheSettings.model_validate(said["answers"][name]["dry_boot"])
+        boot = decode(LMCacheSettings, said["answers"][name]["dry_boot"])
         ours = _ours(row, said["version"], engine.vllm.version)
         for one in ("defaults", "old_names", "unknown", "unknown_in_file", "unreadable"):
             theirs, mine = getattr(boot, one), getattr(ours, one)

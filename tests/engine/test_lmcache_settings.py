@@ -7,7 +7,7 @@ was given them: it has to object where the rule does, and not in the case beside
 import json
 import os
 import subprocess
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from hmactl.engine.answer import (
     LMCacheSettings,
 )
 from hmactl.engine.bridge_environment import bridge_environment
+from hmactl.engine.decode import decode
 from hmactl.engine.find import Engine
 from hmactl.facts.facts import Facts
 from hmactl.finding import Finding
@@ -466,7 +467,7 @@ def case_of(name: str, row: Row, settings: dict[str, Any]) -> Case:
     """The case that hmactl would judge."""
     deployment = deployment_of(name, row)
     assert deployment.connector is not None
-    config: dict[str, Any] = dict.fromkeys(EngineConfig.model_fields, 0) | {
+    config: dict[str, Any] = dict.fromkeys((f.name for f in fields(EngineConfig)), 0) | {
         "architectures": (),
         "cache_dtype": row.cache_dtype,
         "enable_prefix_caching": row.prefix_caching,
@@ -477,8 +478,8 @@ def case_of(name: str, row: Row, settings: dict[str, Any]) -> Case:
     spec = "MLAAttentionSpec" if row.mla else "FullAttentionSpec"
     kind = {"spec": spec, "count": 2, "block_size": 16, "page_size_bytes": 4096}
     heads = {"num_kv_heads": row.heads, "head_size": HEAD_SIZE}
-    layer = LayerKind.model_validate(kind | heads | {"first_layer": ""})
-    connector = ConnectorAnswer.model_construct(
+    layer = decode(LayerKind, kind | heads | {"first_layer": ""})
+    connector = ConnectorAnswer(
         name=deployment.connector.name,
         class_=deployment.connector.name,
         module="m",
@@ -491,10 +492,10 @@ def case_of(name: str, row: Row, settings: dict[str, Any]) -> Case:
     answer = Answer(
         error=None,
         versions=VERSIONS,
-        config=EngineConfig.model_construct(**config),
+        config=EngineConfig(**config),
         connector=connector,
         layers=((layer,),),
-        lmcache=LMCacheSettings.model_validate(settings),
+        lmcache=decode(LMCacheSettings, settings),
     )
     file = None
     if row.file is not None:

@@ -1,5 +1,7 @@
 """The estimate against what servers logged: the rows of docs/memory.md."""
 
+from dataclasses import replace
+
 import pytest
 
 from hmactl.catalogue.gpus import find_gpu
@@ -92,7 +94,7 @@ def test_what_was_logged_lies_in_the_range(
 def test_graphs_widen_the_range_where_the_engine_reserves_them() -> None:
     config = _config("llama-8b", 1, 0.9, 2048, 64)
     plain = kv_memory(None, config, [15 * GIB], find_gpu("H100-80GB"), 0)
-    reserving = config.model_copy(update={"graph_memory_reserved": True})
+    reserving = replace(config, graph_memory_reserved=True)
     memory = kv_memory(None, reserving, [15 * GIB], find_gpu("H100-80GB"), 0)
     assert memory.smallest == plain.smallest
     assert memory.smallest_low == plain.smallest_low - memory.graphs

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -53,7 +54,7 @@ def _case(
     )
     answer = Answer(
         error=None if error is None else EngineError(stage="config", type="E", message=error),
-        versions=VERSIONS.model_copy(update={"vllm": vllm}),
+        versions=replace(VERSIONS, vllm=vllm),
         connector=loaded or None,
     )
     given = tuple(

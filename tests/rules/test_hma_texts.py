@@ -1,5 +1,6 @@
 """What the rules about HMA say of an explicit enable, of other connectors and of newer releases."""
 
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
@@ -8,7 +9,8 @@ from hmactl.deployment.deployment import Connector, Deployment
 from hmactl.deployment.form import Form
 from hmactl.deployment.policy import HmaPolicy
 from hmactl.deployment.setting import DEFAULT, Setting
-from hmactl.engine.answer import Answer, EngineConfig
+from hmactl.engine.answer import Answer, ConnectorAnswer, EngineConfig
+from hmactl.engine.decode import decode
 from hmactl.facts.facts import Facts
 from hmactl.finding import Finding
 from hmactl.rules.case import Case
@@ -47,7 +49,8 @@ def _case(
     **deployment: Any,
 ) -> Case:
     plan = PLAN | {"groups": [GROUP] * groups}
-    answer = Answer.model_validate(
+    answer = decode(
+        Answer,
         {
             "error": None,
             "versions": {
@@ -69,7 +72,7 @@ def _case(
             "connectors_with_hma": [_described(n, supports_hma=True) for n in with_hma],
             "plan": {"hma_on": plan, "hma_off": plan | {"groups": [GROUP]} if unify else CANNOT},
         }
-        | (model or {})
+        | (model or {}),
     )
     named = Setting("model", "m", DEFAULT)
     facts = Facts(
@@ -117,7 +120,7 @@ def test_other_connectors_say_what_they_do_and_take() -> None:
 
 
 LAYER = {"count": 1, "first_layer": ""}
-BASE: dict[str, Any] = dict.fromkeys(EngineConfig.model_fields, None) | {
+BASE: dict[str, Any] = dict.fromkeys((f.name for f in fields(EngineConfig)), None) | {
     "architectures": ["M"],
     "cache_dtype": "auto",
     "dtype": "bfloat16",
@@ -287,13 +290,7 @@ def test_enabled_for_nothing(
 def test_a_constructor_without_the_third_argument(old: bool) -> None:
     case = _case()
     described = _described("C", supports_hma=None, error="ValueError: no", old_constructor=old)
-    answer = case.facts.answer.model_copy(
-        update={
-            "connector": Answer.model_validate(
-                case.facts.answer.model_dump() | {"connector": described}
-            ).connector
-        }
-    )
+    answer = replace(case.facts.answer, connector=decode(ConnectorAnswer, described))
     facts = Facts(case.facts.deployment, answer, None, None, None)
     case = Case(facts, case.verdict)
     assert len([*con018_old_constructor.check(case)]) == int(old)

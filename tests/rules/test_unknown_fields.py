@@ -3,6 +3,8 @@
 What each release has and does is vLLM's own source; tests/engine/test_transfer_config.py asks it.
 """
 
+from dataclasses import replace
+
 import pytest
 from installed import VERSIONS
 
@@ -21,9 +23,7 @@ EVERY = ""
 def _case(version: str, field: str, traits: Traits | None = None) -> Case:
     child = Connector("NixlConnector", DEFAULT, options={field: 1})
     connector = Connector("MultiConnector", DEFAULT, children=(child,))
-    answer = Answer(
-        error=None, versions=VERSIONS.model_copy(update={"vllm": version}), traits=traits
-    )
+    answer = Answer(error=None, versions=replace(VERSIONS, vllm=version), traits=traits)
     deployment = Deployment("p", "p", Setting("model", "m", DEFAULT), connector=connector)
     facts = Facts(deployment, answer, None, None, None)
     return Case(facts, Verdict(Decision.UNKNOWN, None, None, ""))

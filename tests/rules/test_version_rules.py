@@ -14,7 +14,8 @@ from hmactl.catalogue.gpus import find_gpu
 from hmactl.catalogue.known_issues import KnownIssue, known_issues
 from hmactl.deployment.deployment import Connector, Deployment, LMCacheServer, Target
 from hmactl.deployment.setting import DEFAULT, Setting
-from hmactl.engine.answer import Answer
+from hmactl.engine.answer import Answer, Hma, HmaState, Plans
+from hmactl.engine.decode import decode
 from hmactl.facts.facts import Facts
 from hmactl.finding import Finding
 from hmactl.rules.case import Case, Rule
@@ -89,7 +90,8 @@ def _case(
 ) -> Case:
     plan = {"error": None, "groups": [{"layers": 4} | group for group in groups]}
     layer = {"count": 4, "first_layer": "model.layers.0"}
-    answer = Answer.model_validate(
+    answer = decode(
+        Answer,
         {
             "error": None,
             "versions": VERSIONS | (versions or {}),
@@ -109,7 +111,7 @@ def _case(
             "plan": {"hma_on": plan, "hma_off": plan},
             "lmcache": {"values": lmcache or {}, "unknown": {}},
             "traits": traits or {},
-        }
+        },
     )
     deployment = Deployment(
         source="p.yaml",
@@ -427,25 +429,19 @@ def test_events_with_a_model_that_needs_hma(
     facts = _case("OffloadingConnector").facts
     works: dict[str, Any] = {"error": None, "bytes_per_request": 1000}
     fails = {"error": {"type": "ValueError", "message": _UNIFY}}
-    answer = Answer.model_validate(
-        facts.answer.model_dump(by_alias=True)
-        | {
-            "connector": None,
-            "hma": {
-                "operator_flag": None,
-                "default": {"on": not on_refused, "error": None},
-                "explicit_on": {
-                    "on": None if on_refused else True,
-                    "error": _ENABLED if on_refused else None,
-                },
-                "explicit_off": {"on": False, "error": None},
-            },
-            "plan": {
-                "hma_on": works | {"groups": [{"layers": 4} | g for g in (STATES, ATTENTION)]},
-                "hma_off": fails if off_refused else works,
-            },
-        }
+    hma = Hma(
+        operator_flag=None,
+        default=HmaState(on=not on_refused, error=None),
+        explicit_on=HmaState(
+            on=None if on_refused else True, error=_ENABLED if on_refused else None
+        ),
+        explicit_off=HmaState(on=False, error=None),
     )
+    plans = {
+        "hma_on": works | {"groups": [{"layers": 4} | g for g in (STATES, ATTENTION)]},
+        "hma_off": fails if off_refused else works,
+    }
+    answer = replace(facts.answer, connector=None, hma=hma, plan=decode(Plans, plans))
     deployment = replace(facts.deployment, connector=None, vllm=(EVENTS,))
     facts = replace(facts, answer=answer, deployment=deployment)
     found = list(hma012_neither_works.check(Case(facts, verdict_of(facts))))

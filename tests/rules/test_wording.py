@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from hmactl.engine.answer import Plans
+from hmactl.engine.decode import decode
 from hmactl.rules.wording import capacity_loss
 
 GIB = 2**30
@@ -24,5 +25,5 @@ GIB = 2**30
     ],
 )
 def test_cost(on: dict[str, Any], off: dict[str, Any], words: str) -> None:
-    plans = Plans.model_validate({"hma_on": {"error": None} | on, "hma_off": {"error": None} | off})
+    plans = decode(Plans, {"hma_on": {"error": None} | on, "hma_off": {"error": None} | off})
     assert words in capacity_loss(plans)

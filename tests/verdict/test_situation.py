@@ -8,6 +8,7 @@ import pytest
 from hmactl.deployment.deployment import Deployment
 from hmactl.deployment.setting import COMMAND_LINE, Setting
 from hmactl.engine.answer import Answer
+from hmactl.engine.decode import decode
 from hmactl.facts.facts import Facts
 from hmactl.verdict.situation import first_line, verdict_of
 
@@ -16,7 +17,8 @@ PLAN = {"error": None, "bytes_per_request": 1 << 20, "groups": [GROUP, GROUP], "
 
 
 def _facts(explicit_on: dict[str, Any]) -> Facts:
-    answer = Answer.model_validate(
+    answer = decode(
+        Answer,
         {
             "error": None,
             "versions": {
@@ -35,7 +37,7 @@ def _facts(explicit_on: dict[str, Any]) -> Facts:
                 "explicit_off": {"on": False, "error": None},
             },
             "plan": {"hma_on": PLAN, "hma_off": PLAN | {"groups": [GROUP]}},
-        }
+        },
     )
     deployment = Deployment("p.yaml", "p", Setting("model", "m", COMMAND_LINE))
     return Facts(deployment, answer, None, None, None)

@@ -54,6 +54,6 @@ def check(case: Case) -> Iterator[Finding]:
 
 
 def _size(layer: LayerKind) -> tuple[int, int] | None:
-    extra = layer.model_extra or {}
+    extra = layer.further
     heads, size = extra.get("num_kv_heads"), extra.get("head_size")
     return (heads, size) if isinstance(heads, int) and isinstance(size, int) else None

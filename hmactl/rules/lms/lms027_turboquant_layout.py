@@ -57,7 +57,7 @@ def _refusal(case: Case, serde: dict[str, Any]) -> str | None:
         return "it has MLA, and no keys and values"
     head = serde.get("head_dim", _HEAD)
     for layer in layers:
-        extra = layer.model_extra or {}
+        extra = layer.further
         heads, size = extra.get("num_kv_heads"), extra.get("head_size")
         if not isinstance(heads, int) or not isinstance(size, int) or not isinstance(head, int):
             continue
