@@ -10,6 +10,13 @@ from hmactl.rules.case import Case
 from hmactl.rules.catalogue import RULES_TOGETHER
 from hmactl.verdict.verdict import Verdict
 
+# What a chart makes of its values: the rule about the chart says it in the operator's words. With
+# words of the message for a rule that may be about something else there.
+_SAID_BETTER = {
+    "CON020": ("K8S015", "--kv-transfer-config"),
+    "LMC027": ("K8S013", "max_local_disk_size"),
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Checked:
@@ -47,9 +54,18 @@ def check_together(checked: Sequence[Checked]) -> list[Checked]:
 
 
 def sorted_findings(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """By their places, without those that another one at their line says better."""
+
     def key(finding: Finding) -> tuple[str, int, int, int, str]:
         origin = finding.origin
         place = (origin.source, origin.line or 0, origin.column or 0)
         return (*place, finding.severity.rank, finding.id)
 
-    return tuple(sorted(findings, key=key))
+    said = {(f.id, f.origin.source, f.origin.line) for f in findings}
+    return tuple(sorted((f for f in findings if not _said_better(f, said)), key=key))
+
+
+def _said_better(finding: Finding, said: set[tuple[str, str, int | None]]) -> bool:
+    rule, words = _SAID_BETTER.get(finding.id, ("", ""))
+    place = (finding.origin.source, finding.origin.line)
+    return (rule, *place) in said and words in finding.message.lower()
