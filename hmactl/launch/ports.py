@@ -50,7 +50,9 @@ def engine_ports(facts: Facts, environment: Mapping[str, str]) -> Iterator[Port]
     deployment = facts.deployment
     headless = deployment.vllm_setting("headless")
     listens = headless is None or headless.value is False
-    if listens and (number_of := serve_port(deployment)):
+    # A file of vLLM's own may have another port than its default.
+    known = deployment.vllm_setting("config") is None or deployment.vllm_setting("port") is not None
+    if listens and known and (number_of := serve_port(deployment)):
         bound = deployment.vllm_setting("host")
         yield Port(number_of, "vLLM", "`port`", "" if bound is None else str(bound.value))
     workers = ranks_on_one_host(facts)

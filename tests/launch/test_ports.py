@@ -91,6 +91,8 @@ def _ports(text: str, connector: str, values: dict[str, Any]) -> list[tuple[int,
         ("{model: m, vllm: {port: 0}}", "X", {}, []),
         # A node of several that has no API server.
         ("{model: m, vllm: {headless: true}}", "X", {}, []),
+        ("{model: m, vllm: {config: vllm.yaml}}", "X", {}, []),
+        ("{model: m, vllm: {config: a.yaml, port: 81}}", "X", {}, [(81, "`port`", True)]),
         (
             "{model: m, vllm: {port: 81}}",
             "LMCacheConnectorV1",
