@@ -9,13 +9,18 @@ from pathlib import Path
 import click
 
 from hmactl.checked import Checked
+from hmactl.cli.reading import UsageFailure
 from hmactl.deployment.deployment import Deployment
+from hmactl.engine.answer_cache import cache_directory
 from hmactl.engine.find import Engine
+from hmactl.launch.companion import NoCompanionError, plan_companion
 from hmactl.launch.hash_seed import VARIABLE, hash_seed
 from hmactl.launch.launch import Launch, plan_launch
 from hmactl.launch.preconditions.check import preconditions
 from hmactl.launch.preconditions.engine import Identity
 from hmactl.launch.preconditions.text import render_problems
+from hmactl.launch.supervise.run import supervise
+from hmactl.launch.supervise.service import Service
 from hmactl.rules.case import Case
 from hmactl.sources.command import read_command
 
@@ -48,7 +53,7 @@ def machine_lacks(
     if checked.facts is None:
         return False
     facts = checked.facts
-    facts = replace(facts, deployment=_with_arguments(facts.deployment, extra))
+    facts = replace(facts, deployment=with_arguments(facts.deployment, extra))
     case = Case(facts, checked.verdict)
     problems = list(
         preconditions(case, checked=before, environment=environment, directory=Path.cwd())
@@ -66,7 +71,36 @@ def refuse_or_say(force: str | None, *, status: int = 1) -> None:
     click.echo(f"hmactl: launched in spite of the above, because: {force}", err=True)
 
 
-def _with_arguments(deployment: Deployment, extra: Sequence[str]) -> Deployment:
+def beside(deployment: Deployment, engine: Engine, launch: Launch) -> Launch | None:
+    """The LMCache server to start beside that launch of the engine, if the profile wants it.
+
+    Raises UsageFailure where it cannot be had.
+    """
+    try:
+        return plan_companion(deployment, engine, launch.added)
+    except NoCompanionError as error:
+        raise UsageFailure(str(error)) from None
+
+
+def stay(
+    deployment: Deployment, servers: Sequence[Service], style: Callable[[str, str], str]
+) -> int:
+    """Run the servers until the engine has ended; the exit status."""
+    server = deployment.lmcache_server
+    pool = None if server is None else server.option("shm-name")
+    sys.stdout.flush()
+    sys.stderr.flush()
+    ending = supervise(
+        servers,
+        outputs=(sys.stdout.fileno(), sys.stderr.fileno()),
+        scratch=cache_directory(os.environ),
+        pool=None if pool is None else str(pool.value),
+        style=style,
+    )
+    return ending.status
+
+
+def with_arguments(deployment: Deployment, extra: Sequence[str]) -> Deployment:
     """The deployment with what is given behind its own arguments."""
     command = ["vllm", "serve", str(deployment.model.value), *extra]
     document = read_command(command, Path.cwd()) if extra else None

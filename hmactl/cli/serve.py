@@ -20,11 +20,27 @@ from hmactl.cli.options import engine_options, source_options
 @click.option(
     "--dry-run", is_flag=True, help="Print the environment and command, and start nothing."
 )
+@click.option(
+    "--supervise",
+    is_flag=True,
+    help="Stay as the server's parent and say why it ends, instead of becoming it.",
+)
+@click.option(
+    "--start-timeout",
+    type=click.FloatRange(min=1),
+    default=3600.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Supervised: give up on a server that is not healthy after this long.",
+)
 @click.option("--force", metavar="REASON", help="Launch in spite of errors; the reason is logged.")
 def command(
+    *,
     source: str,
     extra: tuple[str, ...],
     dry_run: bool,
+    supervise: bool,
+    start_timeout: float,
     force: str | None,
     color: str,
     **asking: Any,
@@ -37,14 +53,26 @@ def command(
     comes after -- goes to `vllm serve` as it is. A refused deployment is not launched, nor one for
     which this machine lacks something: a file, a GPU, memory, a port. --dry-run does not look at
     the machine.
+
+    With `lmcache_server: {start: true}` in the profile, or --supervise, hmactl stays as the parent:
+    it starts the LMCache server first, then the engine, passes their output on, stops them in
+    order, and exits with the engine's status.
     """
     from hmactl.cli.asking import Asking
-    from hmactl.cli.launching import machine_lacks, planned, refuse_or_say
+    from hmactl.cli.launching import (
+        beside,
+        machine_lacks,
+        planned,
+        refuse_or_say,
+        stay,
+        with_arguments,
+    )
     from hmactl.cli.reading import Reading, UsageFailure
     from hmactl.cli.terminal import styler
     from hmactl.launch.lacking import lacking
     from hmactl.launch.launch import HMA_FLAGS, execute, shell_form
     from hmactl.launch.preconditions.engine import identity
+    from hmactl.launch.services import services
     from hmactl.report.build import build_report
     from hmactl.report.summary import render_summary
 
@@ -68,24 +96,25 @@ def command(
     click.echo(render_summary(build_report([checked]), styler(color, to_stderr=True)), err=True)
     if engine is None or checked.deployment is None:
         sys.exit(2 if checked.deployment is not None else 1)
-    if checked.deployment.lmcache_server is not None and checked.deployment.lmcache_server.start:
-        raise UsageFailure(
-            "`lmcache_server.start: true`: this version of hmactl does not start the LMCache "
-            "server; start it yourself and set `start: false`"
-        )
     if not dry_run and (missing := list(lacking(checked.deployment, os.environ))):
         raise UsageFailure("not launched: " + "\n  ".join(missing))
     if not checked.launchable:
         refuse_or_say(force, status=2 if checked.failure is not None else 1)
     launch = planned(checked, checked.deployment, engine, extra)
+    companion = beside(checked.deployment, engine, launch)
     if dry_run:
-        click.echo(shell_form(launch))
+        programs = [launch] if companion is None else [companion, launch]
+        click.echo(" &\n".join(map(shell_form, programs)))
         return
     environment = dict(os.environ)
     style = styler(color, to_stderr=True)
     whole = {**environment, **launch.added}
     if machine_lacks(checked, extra, before=before, environment=whole, style=style):
         refuse_or_say(force)
+    if supervise or companion is not None:
+        deployment = with_arguments(checked.deployment, extra)
+        servers = services(deployment, launch, companion, environment, start_timeout)
+        sys.exit(stay(deployment, servers, style))
     try:
         execute(launch, environment)
     except OSError as error:

@@ -2,9 +2,8 @@
 
 from collections.abc import Mapping
 
-from hmactl.deployment.command import lmcache_server_arguments, serve_environment
+from hmactl.deployment.command import lmcache_server_arguments
 from hmactl.deployment.deployment import Deployment
-from hmactl.engine.bridge_environment import bridge_environment
 from hmactl.engine.find import Engine
 from hmactl.launch.launch import Launch
 
@@ -17,12 +16,12 @@ class NoCompanionError(Exception):
 
 
 def plan_companion(
-    deployment: Deployment, engine: Engine, environment: Mapping[str, str]
+    deployment: Deployment, engine: Engine, added: Mapping[str, str]
 ) -> Launch | None:
     """``lmcache server`` with the profile's options; None where hmactl is not asked to start it.
 
-    It gets the variables that the engine gets, and runs in the engine's interpreter, because the
-    two must be of one release. ``environment`` is the caller's. Raises NoCompanionError.
+    It gets the variables that are ``added`` for the engine, and runs in the engine's interpreter,
+    because the two must be of one release. Raises NoCompanionError.
     """
     arguments = lmcache_server_arguments(deployment)
     server = deployment.lmcache_server
@@ -36,8 +35,6 @@ def plan_companion(
             f"LMCache {engine.lmcache.version} has no `lmcache server`; start its server yourself "
             "and set `start: false`"
         )
-    added = serve_environment(deployment)
-    added |= bridge_environment(engine, {**environment, **added})
     script = engine.python.with_name("lmcache")
     program = (str(script),) if script.exists() else (str(engine.python), "-c", _MAIN)
     return Launch((*program, "server", *arguments), added)

@@ -80,10 +80,10 @@ def _variable(name: str, value: str) -> str:
 
 
 def _argument_lines(argv: Sequence[str]) -> list[str]:
-    serve = argv.index("serve") + 2
-    lines = [shlex.join(argv[:serve])]
+    options = next((at for at, word in enumerate(argv) if word.startswith("--")), len(argv))
+    lines = [shlex.join(argv[:options])]
     secret = False
-    for argument in argv[serve:]:
+    for argument in argv[options:]:
         if argument.startswith("--"):
             name, equals, _value = argument.partition("=")
             secret = is_secret_name(name)
