@@ -27,7 +27,11 @@ from hmactl.rules.con import (
     con022_backend_alone,
 )
 from hmactl.rules.eng import eng001_refused, eng004_other_gpu
-from hmactl.rules.env import env001_expandable_segments, env002_former_variable
+from hmactl.rules.env import (
+    env001_expandable_segments,
+    env002_former_variable,
+    env004_visible_devices,
+)
 from hmactl.rules.hma import (
     hma001_disabled,
     hma002_cannot_unify,
@@ -152,6 +156,7 @@ RULES: tuple[Rule, ...] = (
     eng004_other_gpu,
     env001_expandable_segments,
     env002_former_variable,
+    env004_visible_devices,
     hma001_disabled,
     hma002_cannot_unify,
     hma003_keep_impossible,
