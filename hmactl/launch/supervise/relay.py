@@ -1,7 +1,7 @@
 """The output of a server on its way to ours."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from hmactl.launch.supervise.loop import READ, Loop
 from hmactl.launch.supervise.outlet import Outlet
@@ -78,7 +78,9 @@ class Relay:
         for line in lines:
             parts = line.rstrip(b"\r").split(b"\r")
             yield from _bounded(part for part in parts if part or len(parts) == 1)
-        *bars, rest = rest.split(b"\r") if rest.rstrip(b"\r") else [rest]
+        # At the very end it may be the first half of a line's end.
+        bars, rest = rest[:-1].split(b"\r"), rest[-1:]
+        rest = bars.pop() + rest
         yield from _bounded(bar for bar in bars if bar)
         if len(rest) >= _LINE_BYTES:
             whole = len(rest) - len(rest) % _LINE_BYTES
@@ -87,6 +89,6 @@ class Relay:
         self._rest = rest
 
 
-def _bounded(lines: "Iterator[bytes] | list[bytes]") -> Iterator[bytes]:
+def _bounded(lines: Iterable[bytes]) -> Iterator[bytes]:
     for line in lines:
         yield from (line[at : at + _LINE_BYTES] for at in range(0, len(line) or 1, _LINE_BYTES))
