@@ -16,6 +16,7 @@ _COMMANDS = {
     "gpus": "List the GPUs that a deployment can be planned for.",
     "init": "Write a profile that means the same as a script, a manifest or another source.",
     "lint": "Check configurations without an engine, for CI.",
+    "render": "Check a deployment, then write it for another launcher.",
     "rules": "List every rule with its severity.",
     "schema": "Print a JSON Schema: of a profile, or of the JSON report.",
     "serve": "Check a deployment, then replace this process by `vllm serve`.",

@@ -25,15 +25,24 @@ def is_secret_name(name: str) -> bool:
     return _SECRET_NAME.search(name) is not None
 
 
+def holds_secret(text: str) -> bool:
+    """Whether `redact` would hide a part of the text."""
+    return redact(text) != _visible(text)
+
+
 def redact(text: str) -> str:
     """The text with passwords in addresses, assigned secrets and well-known tokens hidden.
 
     Control characters, which a profile can spell as escapes, become visible.
     """
-    text = _CONTROL.sub(lambda found: repr(found[0])[1:-1], text)
+    text = _visible(text)
     text = _URL_PASSWORD.sub(rf"\g<before>:{HIDDEN}@", text)
     text = _ASSIGNED.sub(_assignment, text)
     return _BARE_TOKEN.sub(HIDDEN, text)
+
+
+def _visible(text: str) -> str:
+    return _CONTROL.sub(lambda found: repr(found[0])[1:-1], text)
 
 
 def _assignment(match: re.Match[str]) -> str:

@@ -1,0 +1,1 @@
+"""A checked deployment in the words of other launchers, one module for each."""
