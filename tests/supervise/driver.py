@@ -25,14 +25,19 @@ def main() -> None:
         )
         for one in given["services"]
     ]
-    ending = supervise(
-        services,
-        outputs=(1, 2),
-        scratch=Path(given["scratch"]),
-        pool=given.get("pool"),
-        style=lambda text, _name: text,
-    )
-    sys.exit(ending.status)
+    status = 0
+    for _ in range(given.get("repeat", 1)):
+        ending = supervise(
+            services,
+            outputs=(1, 2),
+            scratch=Path(given["scratch"]),
+            pool=given.get("pool"),
+            style=lambda text, _name: text,
+        )
+        status = ending.status
+        if "repeat" in given:
+            sys.stdout.write(f"open files: {len(list(Path('/proc/self/fd').iterdir()))}\n")
+    sys.exit(status)
 
 
 main()

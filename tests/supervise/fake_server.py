@@ -109,7 +109,7 @@ def _talk(options: argparse.Namespace) -> None:
 
 def _leave_files(options: argparse.Namespace) -> None:
     if options.shm:
-        Path(options.shm, f"lmcache_kv_{os.getpid()}_0").touch()
+        Path(options.shm, f"lmcache_kv_{os.getpid()}_{os.environ['OF_TEST']}").touch()
     if options.touch:
         Path(os.environ["VLLM_RPC_BASE_PATH"], options.touch).touch()
 

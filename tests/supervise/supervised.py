@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -19,7 +20,7 @@ SHM = Path("/dev/shm")
 
 
 def server(
-    name: str, *options: object, port: int | None = None, path: str = "", **more: Any
+    name: object, *options: object, port: int | None = None, path: str = "", **more: Any
 ) -> dict[str, Any]:
     """A fake server for `supervising`; with ``port`` it is asked there whether it is healthy."""
     argv = [sys.executable, "-I", "-S", str(_HERE / "fake_server.py"), *map(str, options)]
@@ -28,6 +29,15 @@ def server(
     if path:
         argv += ["--healthy-path", path]
     return {"name": name, "argv": argv, "port": port, **more}
+
+
+def free_ports(count: int) -> list[int]:
+    """TCP ports on 127.0.0.1 that nobody listens on, all different."""
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for one in sockets:
+            one.bind(("127.0.0.1", 0))
+        return [one.getsockname()[1] for one in sockets]
 
 
 class Supervised:
@@ -48,7 +58,8 @@ class Supervised:
         # The path of a socket must be short.
         self._sockets = Path(tempfile.mkdtemp(prefix="s-", dir="/tmp"))
         env = {**os.environ, "MARKER": str(directory), "TMPDIR": str(self._sockets)}
-        self._shm = set(SHM.iterdir())
+        # Others may have shared memory of LMCache on this machine, too.
+        env["OF_TEST"] = str(os.getpid())
         with self._file("stdout").open("wb") as out, self._file("stderr").open("wb") as err:
             self.process = subprocess.Popen(
                 [*prefix, sys.executable, str(_HERE / "driver.py"), str(spec)],
@@ -91,8 +102,8 @@ class Supervised:
         assert processes_with(str(self.directory)) == [], self.stderr
         assert list(self._sockets.iterdir()) == []
         self._sockets.rmdir()
-        left = {file for file in set(SHM.iterdir()) - self._shm if file.name.startswith("lmcache")}
-        assert left == set()
+        assert list(SHM.glob(f"lmcache_kv_*_{os.getpid()}")) == []
+        assert list(SHM.glob(f"lmcache_l1_pool_*{os.getpid()}")) == []
         return status
 
     def _file(self, name: str) -> Path:

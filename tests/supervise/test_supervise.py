@@ -8,22 +8,9 @@ import time
 from pathlib import Path
 
 import pytest
-from supervised import server, supervising
+from supervised import free_ports, server, supervising
 
 TERM, KILL = signal.SIGTERM, signal.SIGKILL
-
-
-def _ports(count: int) -> list[int]:
-    """Free ones, all different."""
-    import socket
-
-    sockets = [socket.socket() for _ in range(count)]
-    for one in sockets:
-        one.bind(("127.0.0.1", 0))
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
 
 
 def _pids(trace: Path) -> list[int]:
@@ -47,7 +34,7 @@ def _pids(trace: Path) -> list[int]:
 def test_an_engine_that_ends_by_itself(
     tmp_path: Path, options: list[str | int], status: int | None, words: str
 ) -> None:
-    (port,) = _ports(1)
+    (port,) = free_ports(1)
     with supervising(tmp_path, server("vllm", *options, port=port, stop_seconds=0.5)) as run:
         if status is None:  # a signal that it ignores ends nothing
             run.says("VLLM is healthy")
@@ -63,7 +50,7 @@ def test_an_engine_that_ends_by_itself(
 def test_a_stop_that_was_asked_for_is_the_engines_own(
     tmp_path: Path, number: signal.Signals, ends_with: int
 ) -> None:
-    (port,) = _ports(1)
+    (port,) = free_ports(1)
     engine = server("vllm", "--term-status", ends_with, "--workers", 2, port=port)
     with supervising(tmp_path, engine) as run:
         run.says("VLLM is healthy")
@@ -76,7 +63,7 @@ def test_a_stop_that_was_asked_for_is_the_engines_own(
 def test_the_companion_is_healthy_before_the_engine_starts_and_stops_after_it(
     tmp_path: Path,
 ) -> None:
-    trace, ports = tmp_path / "trace", _ports(2)
+    trace, ports = tmp_path / "trace", free_ports(2)
     companion = server(
         *("lmcache", "--delay", 0.4, "--say", "a word", "--complain", "hm", "--trace", trace),
         port=ports[0],
@@ -109,7 +96,7 @@ def test_the_companion_is_healthy_before_the_engine_starts_and_stops_after_it(
 def test_a_companion_that_ends_takes_the_engine_with_it(
     tmp_path: Path, options: list[str | int], words: str, started: int
 ) -> None:
-    trace, ports = tmp_path / "trace", _ports(2)
+    trace, ports = tmp_path / "trace", free_ports(2)
     companion = server("lmcache", *options, "--trace", trace, port=ports[0])
     engine = server("vllm", "--workers", 2, "--trace", trace, port=ports[1])
     with supervising(tmp_path, companion, engine) as run:
@@ -119,7 +106,7 @@ def test_a_companion_that_ends_takes_the_engine_with_it(
 
 
 def test_a_server_that_is_never_healthy(tmp_path: Path) -> None:
-    ports = _ports(3)
+    ports = free_ports(3)
     companion = server("lmcache", port=ports[0])
     companion["port"] = ports[1]
     companion["start_seconds"] = 0.5
@@ -132,14 +119,14 @@ def test_a_server_that_is_never_healthy(tmp_path: Path) -> None:
 
 
 def test_an_answer_that_is_not_200_is_not_healthy(tmp_path: Path) -> None:
-    (port,) = _ports(1)
+    (port,) = free_ports(1)
     with supervising(tmp_path, server("vllm", port=port, path="/no", start_seconds=1)) as run:
         assert run.status() == 1
         assert "not healthy within 1 s" in run.stderr
 
 
 def test_a_program_that_is_not_there(tmp_path: Path) -> None:
-    (port,) = _ports(1)
+    (port,) = free_ports(1)
     engine = {"name": "vllm", "argv": ["/nowhere/vllm"]}
     with supervising(tmp_path, server("lmcache", port=port), engine) as run:
         assert run.status() == 2
@@ -147,7 +134,7 @@ def test_a_program_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_who_ignores_sigterm_is_killed_with_all_its_processes(tmp_path: Path) -> None:
-    (port,) = _ports(1)
+    (port,) = free_ports(1)
     engine = server(
         *("vllm", "--deaf", "--deaf-workers", "--workers", 2, "--strangers", 2, "--daemons", 2),
         port=port,
@@ -163,7 +150,7 @@ def test_who_ignores_sigterm_is_killed_with_all_its_processes(tmp_path: Path) ->
 
 
 def test_before_it_was_healthy_it_gets_less_time(tmp_path: Path) -> None:
-    (port,) = _ports(1)
+    (port,) = free_ports(1)
     engine = server("vllm", "--deaf", "--delay", 60, "--say", "up", port=port, stop_seconds=60)
     with supervising(tmp_path, engine) as run:
         run.wait_for(lambda: "up" in run.stdout)
@@ -176,7 +163,7 @@ def test_before_it_was_healthy_it_gets_less_time(tmp_path: Path) -> None:
 @pytest.mark.parametrize("deaf", [False, True])
 def test_workers_whose_server_was_killed_are_ended(tmp_path: Path, deaf: bool) -> None:
     """SIGKILL of the API server, whose workers would hold the GPU."""
-    trace, (port,) = tmp_path / "trace", _ports(1)
+    trace, (port,) = tmp_path / "trace", free_ports(1)
     options = ["--workers", 2, "--strangers", 1, "--trace", trace]
     with supervising(
         tmp_path, server("vllm", *options, *["--deaf-workers"] * deaf, port=port)
@@ -190,7 +177,7 @@ def test_workers_whose_server_was_killed_are_ended(tmp_path: Path, deaf: bool) -
 
 
 def test_a_second_signal_shortens_the_grace_and_an_echo_does_not(tmp_path: Path) -> None:
-    (port,) = _ports(1)
+    (port,) = free_ports(1)
     with supervising(tmp_path, server("vllm", "--deaf", port=port, stop_seconds=60)) as run:
         run.says("VLLM is healthy")
         run.send(signal.SIGINT)
@@ -206,7 +193,7 @@ def test_a_second_signal_shortens_the_grace_and_an_echo_does_not(tmp_path: Path)
 
 
 def test_a_stop_while_the_companion_starts(tmp_path: Path) -> None:
-    ports = _ports(2)
+    ports = free_ports(2)
     companion = server("lmcache", "--delay", 60, "--say", "up", port=ports[0])
     with supervising(tmp_path, companion, server("vllm", port=ports[1])) as run:
         run.wait_for(lambda: "up" in run.stdout)
@@ -216,7 +203,7 @@ def test_a_stop_while_the_companion_starts(tmp_path: Path) -> None:
 
 
 def test_other_signals_are_the_engines(tmp_path: Path) -> None:
-    trace, (port,) = tmp_path / "trace", _ports(1)
+    trace, (port,) = tmp_path / "trace", free_ports(1)
     with supervising(tmp_path, server("vllm", "--trace", trace, port=port)) as run:
         run.says("VLLM is healthy")
         run.send(signal.SIGUSR1)
@@ -227,7 +214,7 @@ def test_other_signals_are_the_engines(tmp_path: Path) -> None:
 
 def test_nothing_is_ignored_or_blocked_in_a_server(tmp_path: Path) -> None:
     """A shell that starts a job in the background leaves SIGINT ignored."""
-    (port,) = _ports(1)
+    (port,) = free_ports(1)
     signals = "signal.SIGTERM, signal.SIGUSR2"
     prefix = [
         *(sys.executable, "-c"),
@@ -243,7 +230,7 @@ def test_nothing_is_ignored_or_blocked_in_a_server(tmp_path: Path) -> None:
 
 
 def test_a_server_does_not_outlive_a_killed_supervisor(tmp_path: Path) -> None:
-    trace, ports = tmp_path / "trace", _ports(2)
+    trace, ports = tmp_path / "trace", free_ports(2)
     companion = server("lmcache", "--trace", trace, port=ports[0])
     with supervising(tmp_path, companion, server("vllm", "--trace", trace, port=ports[1])) as run:
         run.says("VLLM is healthy")
@@ -253,7 +240,7 @@ def test_a_server_does_not_outlive_a_killed_supervisor(tmp_path: Path) -> None:
 
 def test_zombies_are_reaped(tmp_path: Path) -> None:
     """Those whose parent is gone, too, which an init would do."""
-    trace, (port,) = tmp_path / "trace", _ports(1)
+    trace, (port,) = tmp_path / "trace", free_ports(1)
     engine = server("vllm", "--zombies", 5, "--daemons", 3, "--trace", trace, port=port)
     with supervising(tmp_path, engine) as run:
         run.says("VLLM is healthy")
@@ -274,7 +261,7 @@ def _children(pid: int) -> set[int]:
 
 def test_processes_that_were_there_before_are_left_alone(tmp_path: Path) -> None:
     """An entrypoint may start something of its own and then become hmactl."""
-    (port,) = _ports(1)
+    (port,) = free_ports(1)
     prefix = ["sh", "-c", 'sleep 600 & echo $! >&2; exec "$@"', "sh"]
     with supervising(tmp_path, server("vllm", "--workers", 1, port=port), prefix=prefix) as run:
         run.says("VLLM is healthy")
@@ -286,7 +273,7 @@ def test_processes_that_were_there_before_are_left_alone(tmp_path: Path) -> None
 
 
 def test_process_1_of_a_container(tmp_path: Path) -> None:
-    (port,) = _ports(1)
+    (port,) = free_ports(1)
     unshare = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc"]
     if subprocess.run([*unshare, "true"], capture_output=True, check=False).returncode:
         pytest.skip("this kernel gives no namespaces to this user")
@@ -306,7 +293,7 @@ def test_process_1_of_a_container(tmp_path: Path) -> None:
 
 
 def test_what_lmcache_leaves_in_shared_memory_is_removed_and_nothing_else(tmp_path: Path) -> None:
-    ports = _ports(2)
+    ports = free_ports(2)
     pool, other = f"test-{os.getpid()}", Path(f"/dev/shm/lmcache_kv_{os.getpid()}_0")
     companion = server("lmcache", "--shm", "/dev/shm", port=ports[0])
     engine = server("vllm", "--shm", "/dev/shm", "--touch", "socket", port=ports[1])
@@ -337,7 +324,7 @@ def test_without_anything_that_can_be_written_to(tmp_path: Path) -> None:
         [*unshare, script, "sh", "true"], capture_output=True, check=False
     ).returncode:
         pytest.skip("this user cannot make a file system read-only")
-    (port,) = _ports(1)
+    (port,) = free_ports(1)
     engine = server("vllm", "--say", "up", port=port)
     with supervising(tmp_path, engine, prefix=[*unshare, script, "sh"]) as run:
         run.says("VLLM is healthy")
@@ -346,7 +333,7 @@ def test_without_anything_that_can_be_written_to(tmp_path: Path) -> None:
 
 
 def test_output_comes_whole_and_unchanged_from_one_server(tmp_path: Path) -> None:
-    (port,) = _ports(1)
+    (port,) = free_ports(1)
     options = ["--say", "\x1b[1mbar 1\rbar 2", "--flood", 3_000_000, "--long-line", 100_000]
     with supervising(tmp_path, server("vllm", *options, port=port)) as run:
         run.says("VLLM is healthy")
@@ -359,7 +346,7 @@ def test_output_comes_whole_and_unchanged_from_one_server(tmp_path: Path) -> Non
 
 
 def test_a_long_line_of_one_of_two_comes_in_pieces(tmp_path: Path) -> None:
-    ports = _ports(2)
+    ports = free_ports(2)
     companion = server("lmcache", "--long-line", 40_000, port=ports[0])
     with supervising(tmp_path, companion, server("vllm", port=ports[1])) as run:
         run.says("VLLM is healthy")
@@ -371,7 +358,7 @@ def test_a_long_line_of_one_of_two_comes_in_pieces(tmp_path: Path) -> None:
 
 
 def test_a_server_does_not_end_because_nobody_reads_its_output(tmp_path: Path) -> None:
-    trace, (port,) = tmp_path / "trace", _ports(1)
+    trace, (port,) = tmp_path / "trace", free_ports(1)
     reading, writing = os.pipe()
     engine = server("vllm", "--flood", 2_000_000, "--trace", trace, port=port)
     with supervising(tmp_path, engine, stdout=writing) as run:
