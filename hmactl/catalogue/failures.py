@@ -16,7 +16,8 @@ class Sign:
 
     ``package`` and ``file`` say whose words they are, ``since`` and ``until`` the oldest and the
     newest release whose source was read and has them in that file ("": not bounded).
-    ``after`` is the failure that the same process must have shown before.
+    ``after`` is the failure that the same process must have shown before. The line must match
+    ``pattern``, too, unless that is only for the figures in ``details``.
     """
 
     words: str
@@ -38,7 +39,7 @@ class Sign:
             return {}
         found = self.pattern.search(line)
         if found is None:
-            return None
+            return {} if self.details else None
         return {name: text for name, text in found.groupdict().items() if text is not None}
 
 

@@ -13,8 +13,9 @@ _LONGEST_LINE = 20_000
 _LONGEST_EVIDENCE = 400
 # An operator's own text may hold any words; vLLM logs it where requests are logged.
 _REQUEST = "Received request"
-# A traceback quotes the line that raised before it says what was raised.
-_SOURCE = re.compile(r"\braise \w+\(")
+# A traceback quotes the line that raised before it says what was raised. A backslash is of a log
+# that has whole tracebacks in one line of JSON.
+_SOURCE = re.compile(r"^[^\\]*\braise \w+\([^\\]*$")
 # vLLM's API server says so first of all; what is before it in a log is of an earlier start.
 _START = "vLLM API server version"
 _EXCEPTION = re.compile(
@@ -75,7 +76,7 @@ class FailureLog:
         line = line[:_LONGEST_LINE]
         if "\x1b" in line:
             line = _ESCAPE.sub("", line)
-        if _REQUEST in line or _SOURCE.search(line):
+        if _REQUEST in line or ("raise " in line and _SOURCE.search(line)):
             return
         for words, failure, sign in _SIGNS:
             if words in line:

@@ -65,6 +65,16 @@ CASES = {
     "Error code 12 (Cannot allocate memory). System will operate in degraded mode (recompute).",
     "mp-mixed-layouts": "LMCache ERROR: Error in blocking handler\nTraceback (most recent call "
     "last):\nRuntimeError: shape '[1, 1, 256, 256]' is invalid for input of size 393216",
+    # LMCache/LMCache#2306
+    "blending": "ERROR 12-24 [core.py:866] ValueError: vllm model for vllm-instance not found.",
+    # vLLM 0.22.1: LMCache/LMCache#3655
+    "mamba-external-hit": "AssertionError: External KV connector is not verified yet",
+    # vllm-project/vllm#50714
+    "no-common-block-size": "ValueError: No common block size for 4",
+    "heads-not-divisible": "Value error, Total number of attention heads (14) must be divisible by "
+    "tensor parallel size (4). [type=value_error]",
+    # vllm-project/vllm#21661
+    "nccl": "RuntimeError: NCCL error: unhandled cuda error (run with NCCL_DEBUG=INFO for details)",
     "mp-handler-failed": "LMCache ERROR: Error in blocking handler\nKeyError: 3",
 }
 
@@ -113,6 +123,11 @@ def test_a_line_of_source_is_not_what_was_said() -> None:
         "ValueError: Failed to promote local KV cache specs to one unified type."
     )
     assert cause.evidence.startswith("ValueError: ")
+    # A log of JSON objects has all of it in one line.
+    (cause,) = _causes(
+        r'{"message": "Traceback...\n    raise ValueError(x)\nValueError: No common block size for 4"}'
+    )
+    assert cause.id == "no-common-block-size"
 
 
 def test_why_a_value_is_refused() -> None:
@@ -138,6 +153,11 @@ def test_figures_of_the_engine() -> None:
         "GiB KV cache is needed, which is larger than the available KV cache memory (20.89 GiB)."
     )
     assert older.details == ("2000000 tokens need 22.89 GiB of KV cache, and 20.89 GiB are there",)
+    # Cut short by whoever passed it on.
+    (cut,) = _causes(
+        "... 6.0 GiB KV cache is needed, which is larger than the available KV cache memory (4.56"
+    )
+    assert (cut.id, cut.details) == ("request-does-not-fit", ())
 
 
 def test_the_root_cause_comes_first() -> None:
