@@ -1,6 +1,6 @@
 """From a document to findings and a verdict without an engine: the pipe of ``hmactl lint``."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from hmactl.catalogue.connector_versions import lmcache_releases, vllm_releases
@@ -15,7 +15,7 @@ from hmactl.facts.facts import Facts
 from hmactl.facts.offline import Offline, offline_answer
 from hmactl.facts.transfer import transfer_connector
 from hmactl.finding import Finding
-from hmactl.rules.case import Case
+from hmactl.rules.case import Case, Rule
 from hmactl.rules.catalogue import RULES
 from hmactl.rules.eng import eng003_unknown_gpu
 from hmactl.sources.document import Document
@@ -83,13 +83,18 @@ def lint_document(document: Document, pins: Pins, read_file: ReadFile) -> Linted
         file=_lmcache_file(deployment, read_file),
     )
     chunks = _has_chunks(model)
-    judged = [
-        _judge(replace(asked, vllm=one, lmcache=other), chunks=chunks)
+    *older, last = (
+        replace(asked, vllm=one, lmcache=other)
         for one, other in _releases(deployment, vllm, lmcache)
-    ]
-    newest = judged[-1]
-    findings += _in_all(judged)
-    verdict = _common([one.verdict for one in judged if one.no_plan is None or newest.no_plan])
+    )
+    newest = _judge(last, RULES, chunks=chunks)
+    found = {finding.id for finding in newest.findings}
+    # What the newest release does not have at all need not be looked for in the others.
+    rules = [rule for rule in RULES if rule.ID in found]
+    others = [_judge(one, rules, chunks=chunks) for one in older]
+    findings += _in_all(newest, others)
+    verdicts = [one.verdict for one in others if one.no_plan is None or newest.no_plan]
+    verdict = _common([*verdicts, newest.verdict])
     checked = Checked(document.source, deployment, verdict, sorted_findings(findings), newest.facts)
     return Linted(checked, newest.no_plan, vllm, lmcache)
 
@@ -102,7 +107,7 @@ class _Judged:
     no_plan: str | None
 
 
-def _judge(asked: Offline, *, chunks: bool | None) -> _Judged:
+def _judge(asked: Offline, rules: Iterable[Rule], *, chunks: bool | None) -> _Judged:
     answer, no_plan = offline_answer(asked)
     verdict, explicit_on = _verdict(asked, answer, chunks=chunks)
     if explicit_on is not None:
@@ -111,7 +116,7 @@ def _judge(asked: Offline, *, chunks: bool | None) -> _Judged:
         answer = replace(answer, hma=hma)
     facts = Facts(asked.deployment, answer, None, asked.gpu, None, asked.file)
     case = Case(facts, verdict)
-    found = tuple(finding for rule in RULES for finding in rule.check(case))
+    found = tuple(finding for rule in rules for finding in rule.check(case))
     return _Judged(facts, verdict, found, no_plan)
 
 
@@ -123,20 +128,20 @@ def _common(verdicts: Sequence[Verdict]) -> Verdict:
     return Verdict(Decision.UNKNOWN, None, None, reason)
 
 
-def _in_all(judged: Sequence[_Judged]) -> list[Finding]:
+def _in_all(newest: _Judged, others: Sequence[_Judged]) -> list[Finding]:
     """The findings of the newest release that the older ones have at the same place, too.
 
     Of what a plan shows, only releases are asked whose plan is known. A fix that is another for
     them says which release it is for, and changes no file.
     """
-    newest, versions = judged[-1], judged[-1].facts.answer.versions
-    others = [
-        (one.no_plan is None, {(f.id, f.origin): f for f in one.findings}) for one in judged[:-1]
+    versions = newest.facts.answer.versions
+    theirs_of = [
+        (one.no_plan is None, {(f.id, f.origin): f for f in one.findings}) for one in others
     ]
     found = []
     for finding in newest.findings:
         needs_plan = finding.id.startswith(_OF_A_PLAN)
-        asked = [theirs for has_plan, theirs in others if has_plan or not needs_plan]
+        asked = [theirs for has_plan, theirs in theirs_of if has_plan or not needs_plan]
         alike = [theirs.get((finding.id, finding.origin)) for theirs in asked]
         older = [one for one in alike if one is not None]
         if len(older) < len(alike):

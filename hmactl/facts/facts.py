@@ -1,15 +1,32 @@
 """What is known about a deployment, and who said so."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 from hmactl.catalogue.gpus import Gpu
 from hmactl.deployment.deployment import Connector, Deployment
 from hmactl.deployment.lmcache_file import LMCacheFile
 from hmactl.deployment.setting import Setting
 from hmactl.engine.answer import Answer
-from hmactl.engine.model_config import ModelConfig
+from hmactl.engine.model_origin import ModelConfig
 from hmactl.facts.memory import KvMemory
 from hmactl.facts.transfer import transfer_connector
+
+T = TypeVar("T")
+
+
+def once(question: "Callable[[Facts], T]") -> "Callable[[Facts], T]":
+    """Have a question about a deployment answered a single time: many rules ask the same."""
+
+    @wraps(question)
+    def ask(facts: Facts) -> T:
+        if question not in facts.answered:
+            facts.answered[question] = question(facts)
+        return cast("T", facts.answered[question])
+
+    return ask
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +35,7 @@ class Facts:
 
     ``gpu`` None is the plain CPU platform. ``memory`` is None where the engine refused before its
     plan. ``inherited`` are LMCache's variables in the caller's environment, which the server gets
-    too unless the deployment has its own.
+    too unless the deployment has its own. ``answered`` is what ``once`` has of it.
     """
 
     deployment: Deployment
@@ -28,11 +45,12 @@ class Facts:
     memory: KvMemory | None
     lmcache_file: LMCacheFile | None = None
     inherited: tuple[Setting, ...] = ()
+    answered: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def connector(self) -> Connector | None:
         """The connector as written, under ``connector:`` or as ``kv-transfer-config``."""
-        return self.deployment.connector or transfer_connector(self.deployment)
+        return _connector(self)
 
     @property
     def connector_classes(self) -> frozenset[str]:
@@ -44,3 +62,8 @@ class Facts:
     def groups(self) -> int:
         """KV cache groups with HMA on; 0 where unknown or where the model has no KV cache."""
         return 0 if self.answer.plan is None else len(self.answer.plan.hma_on.groups)
+
+
+@once
+def _connector(facts: Facts) -> Connector | None:
+    return facts.deployment.connector or transfer_connector(facts.deployment)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from hmactl.deployment.setting import Json, Setting
 from hmactl.engine.answer import LMCacheSettings
-from hmactl.facts.facts import Facts
+from hmactl.facts.facts import Facts, once
 from hmactl.facts.lmcache import IN_PROCESS
 
 _PREFIX = "LMCACHE_"
@@ -45,6 +45,7 @@ class Effective:
     overrode: tuple[Written, ...] = ()
 
 
+@once
 def places(facts: Facts) -> tuple[Written, ...]:
     """Every place, in LMCache's order. Names that nothing reads are left out."""
     settings = facts.answer.lmcache
