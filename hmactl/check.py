@@ -17,7 +17,8 @@ from hmactl.deployment.setting import COMMAND_LINE, ENVIRONMENT, Area, Origin, S
 from hmactl.engine.answer import Answer
 from hmactl.engine.ask import Question, Session
 from hmactl.engine.child import DryBootFailedError
-from hmactl.engine.model_config import ModelConfig, ModelConfigError, model_config
+from hmactl.engine.model_config import ModelConfigError, model_config
+from hmactl.engine.model_origin import ModelConfig
 from hmactl.facts.facts import Facts
 from hmactl.facts.memory import KvMemory, kv_memory
 from hmactl.finding import Finding, Severity

@@ -64,8 +64,6 @@ def command(paths: tuple[str, ...], **options: Any) -> None:
     PATH is a file of any form that `hmactl check` reads, a directory, or - for standard input;
     default: the current directory. Nothing that a file names is imported or run.
     """
-    from hmactl.baseline import write_baseline
-    from hmactl.cli.fixing import fix, show
     from hmactl.cli.linting import Linting
 
     paths = paths or (os.curdir,)
@@ -73,11 +71,15 @@ def command(paths: tuple[str, ...], **options: Any) -> None:
     results = linting.results(paths)
     findings = linting.findings(results)
     if options["write_baseline"] is not None:
+        from hmactl.baseline import write_baseline
+
         count = write_baseline(options["write_baseline"], findings)
         click.echo(f"hmactl: {count} findings in {options['write_baseline']}", err=True)
         sys.exit(0)
     findings = linting.compared(findings)
     if options["fix"] or options["diff"]:
+        from hmactl.cli.fixing import fix, show
+
         edits = linting.fixed(findings, results, unsafe=options["unsafe_fixes"])
         if options["diff"]:
             click.echo(show(edits), nl=False)

@@ -9,7 +9,6 @@ from typing import Any, Self
 
 import click
 
-from hmactl.baseline import BaselineError, compare, read_baseline
 from hmactl.cli.reading import Reading, UsageFailure
 from hmactl.cli.terminal import styler
 from hmactl.configuration.configuration import Configuration, overridden
@@ -17,17 +16,14 @@ from hmactl.configuration.load import load_configuration
 from hmactl.configuration.read import ConfigurationError
 from hmactl.deployment.form import Form
 from hmactl.finding import Edit, Finding, Severity
-from hmactl.fix.apply import edits_of
-from hmactl.fix.place import Region, region
+from hmactl.fix.region import Region
 from hmactl.lint import Pins
 from hmactl.lint_files import FileResult, Request, lint_path, lint_text
 from hmactl.report.lint_finding import LintFinding
 from hmactl.report.lint_json import render_lint_json
 from hmactl.report.lint_text import render_lint_text
-from hmactl.rules.explain import documented
 from hmactl.sources.supplied import beside
 from hmactl.sources.walk import Selection
-from hmactl.suppress.inline import Judged, suppress
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +101,8 @@ class Linting:
         """
         if self.configuration.baseline is None:
             return [*findings]
+        from hmactl.baseline import BaselineError, compare, read_baseline
+
         try:
             compared = compare(findings, read_baseline(self.configuration.baseline))
         except BaselineError as error:
@@ -120,6 +118,8 @@ class Linting:
         self, findings: Sequence[LintFinding], results: Sequence[FileResult], *, unsafe: bool
     ) -> list[tuple[FileResult, tuple[Edit, ...]]]:
         """The files that have edits, with them."""
+        from hmactl.fix.apply import edits_of
+
         edits = edits_of((one.finding for one in findings if one.counts), unsafe=unsafe)
         return [(result, edits[result.source]) for result in results if result.source in edits]
 
@@ -173,8 +173,12 @@ _MOST_REASONS = 10
 
 def _judged(result: FileResult) -> Iterator[LintFinding]:
     lines = [] if result.text is None else result.text.split("\n")
-    judged: Sequence[Judged] = [Judged(finding, None) for finding in result.findings]
+    judged: Sequence[tuple[Finding, str | None]] = [(finding, None) for finding in result.findings]
     if result.text is not None and "hmactl:" in result.text:
+        from hmactl.report.redact import redact
+from hmactl.rules.explain import documented
+        from hmactl.suppress.inline import suppress
+
         known = [identifier for identifier, _title in documented()]
         judged = suppress(
             result.source,
@@ -196,7 +200,10 @@ def _change(result: FileResult, finding: Finding) -> Region | None:
     """Where the finding's edit goes in the file that was read."""
     if result.text is None or finding.edit is None or finding.edit.source != result.source:
         return None
-    return region(result.text, finding.edit)
+    from hmactl.fix.place import region
+
+    found = region(result.text, finding.edit)
+    return found if found is not None and redact(found.new) == found.new else None
 
 
 def _ids(text: str | None) -> tuple[str, ...]:

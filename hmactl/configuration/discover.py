@@ -1,7 +1,6 @@
 """Which configuration file is meant."""
 
 import os
-import tomllib
 from pathlib import Path
 
 from hmactl.sources.text_file import read_text
@@ -33,6 +32,8 @@ def _has_section(path: Path) -> bool:
     text = read_text(path)
     if text is None or "hmactl" not in text:
         return False
+    import tomllib
+
     try:
         tools = tomllib.loads(text).get("tool")
     except (tomllib.TOMLDecodeError, RecursionError):

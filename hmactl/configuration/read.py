@@ -1,7 +1,6 @@
 """A configuration file, its settings out, or everything that is wrong with it."""
 
 import re
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -70,6 +69,8 @@ def _problem(source: str, line: int | None, message: str, fix: str) -> Problem:
 
 
 def _toml(source: str, text: str) -> tuple[Mapping[str, Any], Mapping[str, int]]:
+    import tomllib
+
     try:
         tools = tomllib.loads(text).get("tool", {})
     except (tomllib.TOMLDecodeError, RecursionError) as error:

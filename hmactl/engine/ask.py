@@ -16,7 +16,8 @@ from hmactl.engine.bridge_environment import bridge_environment
 from hmactl.engine.child import DryBoot, Limits
 from hmactl.engine.decode import decode
 from hmactl.engine.find import Engine
-from hmactl.engine.model_config import ModelConfig, ModelConfigError, ModelOrigin
+from hmactl.engine.model_config import ModelConfigError
+from hmactl.engine.model_origin import ModelConfig, ModelOrigin
 
 # What the dry boot sets for itself: nothing leaves the machine, and logs are evidence.
 _ENVIRONMENT = {

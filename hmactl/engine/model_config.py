@@ -7,12 +7,11 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 from hmactl.catalogue.models import find_model, similar_models
+from hmactl.engine.model_origin import ModelConfig, ModelOrigin
 
 _HUB = "https://huggingface.co"
 _HUB_SECONDS = 10
@@ -29,29 +28,6 @@ _SIZES = (
 _LARGEST_SIZE = 1 << 31
 _MOST_LAYERS = 10_000
 _LARGEST_CONFIG = 4 << 20  # bytes
-
-
-class ModelOrigin(StrEnum):
-    """Who said what the model looks like, in the order in which they are asked."""
-
-    DIRECTORY = "directory"
-    CACHE = "cache"
-    HUB = "hub"
-    CATALOGUE = "catalogue"
-
-
-@dataclass(frozen=True, slots=True)
-class ModelConfig:
-    """A directory that holds the model's config.json, and who said so.
-
-    ``detail`` names the directory, the address or the source of the catalogue's facts; ``as_of``
-    is the date of a catalogue answer.
-    """
-
-    directory: Path
-    origin: ModelOrigin
-    detail: str
-    as_of: str | None = None
 
 
 class ModelConfigError(Exception):

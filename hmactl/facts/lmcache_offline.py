@@ -16,8 +16,12 @@ from hmactl.catalogue.lmcache_config import LMCacheConfig, lmcache_configs, name
 from hmactl.deployment.deployment import Connector
 from hmactl.deployment.lmcache_file import LMCacheFile
 from hmactl.engine.answer import LMCacheSettings
-from hmactl.engine.dryboot.lmcache_settings import unread_keys
-from hmactl.engine.dryboot.lmcache_source import similar, unread_mp_keys, unread_variables
+from hmactl.engine.dryboot.lmcache_source import (
+    similar,
+    unread_keys,
+    unread_mp_keys,
+    unread_variables,
+)
 from hmactl.facts.lmcache import IN_PROCESS, SERVED
 from hmactl.facts.lmcache_hashes import hashes
 from hmactl.facts.lmcache_loading import (

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from hmactl.finding import Change, Edit
 from hmactl.fix.options import added, dropped
+from hmactl.fix.region import Region
 
 _QUOTES = "\"'"
 _WORD = re.compile(r"[\w.\-]")
@@ -18,16 +19,6 @@ class Place(NamedTuple):
 
     start: int
     end: int
-    new: str
-
-
-class Region(NamedTuple):
-    """The same by 1-based lines and columns; ``end_column`` is the first that stays."""
-
-    line: int
-    column: int
-    end_line: int
-    end_column: int
     new: str
 
 

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from hmactl.finding import Change, Edit, Finding
-from hmactl.fix.apply import apply_edits
 
 _OF_OPTIONS = frozenset({Change.ADD, Change.DROP})
 
@@ -33,6 +32,8 @@ def _holds(
     findings: Sequence[Finding],
     read: Callable[[str], Iterable[Finding]],
 ) -> bool:
+    from hmactl.fix.apply import apply_edits
+
     if edit.source != source or not (applied := apply_edits(text, [edit])).made:
         return False
     before, after = _counted(findings), _counted(read(applied.text))

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from hmactl.finding import Finding
-from hmactl.fix.place import Region
+from hmactl.fix.region import Region
 
 _NO_FILE = frozenset({"-", "command line", "environment", "default"})
 

@@ -8,7 +8,7 @@ from hmactl.account.after_start import Evidence
 from hmactl.account.line import Unit
 from hmactl.deployment.policy import HmaPolicy
 from hmactl.engine.answer import EngineConfig, LogLine
-from hmactl.engine.model_config import ModelOrigin
+from hmactl.engine.model_origin import ModelOrigin
 from hmactl.facts.memory import MemoryOrigin
 from hmactl.finding import Severity
 from hmactl.verdict.verdict import Decision, EngineDefault

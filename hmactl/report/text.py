@@ -6,7 +6,7 @@ from pathlib import Path
 
 from hmactl.deployment.setting import Origin
 from hmactl.deployment.size import format_gib
-from hmactl.engine.model_config import ModelOrigin
+from hmactl.engine.model_origin import ModelOrigin
 from hmactl.facts.memory import MemoryOrigin
 from hmactl.finding import Finding, Severity
 from hmactl.report.finding_text import Style, finding_lines, plain

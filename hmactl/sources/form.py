@@ -7,10 +7,9 @@ from hmactl.sources.compose.recognise import looks_like_compose
 from hmactl.sources.dockerfile.recognise import looks_like_dockerfile
 from hmactl.sources.helm.recognise import looks_like_helm
 from hmactl.sources.kubernetes.recognise import looks_like_kubernetes
-from hmactl.sources.lmcache_alone import looks_like_lmcache
 from hmactl.sources.node import Node
-from hmactl.sources.systemd.unit import looks_like_systemd
-from hmactl.sources.vllm_alone import looks_like_vllm_config
+from hmactl.sources.recognise import looks_like_lmcache, looks_like_vllm_config
+from hmactl.sources.systemd.recognise import looks_like_systemd
 from hmactl.sources.yaml_nodes import read_documents
 
 _SHEBANG = re.compile(r"#!\s*/\S*/(env\s+(-\S+\s+)*)?(ba|da|z|k)?sh\b")

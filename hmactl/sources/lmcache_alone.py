@@ -16,17 +16,6 @@ from hmactl.sources.yaml_nodes import read_documents
 
 _CONNECTOR = "LMCacheConnectorV1"
 _ROLES = {"sender": "kv_producer", "receiver": "kv_consumer"}
-_KEYS = frozenset(
-    {
-        *("chunk_size", "local_cpu", "local_device", "max_local_cpu_size", "local_disk"),
-        *("max_local_disk_size", "remote_url", "remote_serde", "gds_path", "save_decode_cache"),
-        *("save_unfull_chunk", "use_layerwise", "enable_blending", "enable_async_loading"),
-        *("enable_p2p", "enable_pd", "enable_nixl", "enable_controller", "lmcache_instance_id"),
-        *("pd_role", "nixl_role", "nixl_buffer_size", "pd_buffer_size", "extra_config"),
-        *("pre_caching_hash_algorithm", "remote_storage_plugins", "storage_plugins"),
-        *("controller_pull_url", "controller_reply_url", "cache_policy", "numa_mode"),
-    }
-)
 
 
 def read_lmcache(source: str, text: str, given: Given) -> tuple[Process, ...]:
@@ -51,14 +40,6 @@ def read_lmcache(source: str, text: str, given: Given) -> tuple[Process, ...]:
             files=(TextFile(source, text, places_of_file(source, text)),),
         ),
     )
-
-
-def looks_like_lmcache(root: Node) -> bool:
-    """Whether a YAML document is LMCache's configuration: most of its keys are LMCache's."""
-    if not isinstance(root.value, dict) or "model" in root.value:
-        return False
-    keys = set(root.value)
-    return len(keys & _KEYS) * 2 > len(keys) or len(keys & _KEYS) > 2
 
 
 def _role(root: Node | None) -> str:

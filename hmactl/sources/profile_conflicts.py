@@ -4,7 +4,7 @@ from hmactl.deployment.command import KV_TRANSFER_CONFIG
 from hmactl.deployment.policy import asked_by_option
 from hmactl.deployment.setting import Json
 from hmactl.sources.node import Route
-from hmactl.sources.profile_names import option_name
+from hmactl.sources.option_name import option_name
 from hmactl.sources.profile_problems import Problems, show
 
 _OWN_KEYS = {

@@ -8,8 +8,8 @@ from hmactl.deployment.deployment import Connector, Deployment, LMCacheServer, T
 from hmactl.deployment.policy import HmaPolicy
 from hmactl.deployment.setting import DEFAULT, Json, Origin, Setting
 from hmactl.sources.node import Route
+from hmactl.sources.option_name import option_name
 from hmactl.sources.profile_model import ConnectorModel, ProfileModel
-from hmactl.sources.profile_names import option_name
 from hmactl.sources.profile_problems import Problems
 
 

@@ -3,20 +3,12 @@
 import re
 
 from hmactl.sources.node import Route
+from hmactl.sources.option_name import option_name
 from hmactl.sources.profile_model import LMCACHE_KEY, OPTION_NAME, VARIABLE_NAME
 from hmactl.sources.profile_problems import Problems, show
 from hmactl.sources.wording import shortened
 
 _OPTION_SECTIONS = ("vllm", "lmcache_server")
-
-
-def option_name(key: str) -> str:
-    """A long option's name in dashed form: ``max_model_len`` becomes ``max-model-len``.
-
-    Like vLLM's own parser, it leaves what follows a dot alone, which names a JSON key.
-    """
-    head, dot, rest = key.partition(".")
-    return head.replace("_", "-") + dot + rest
 
 
 def check_names(problems: Problems) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hmactl.catalogue.flags import vllm_flags
 from hmactl.deployment.form import Form
@@ -11,12 +12,13 @@ from hmactl.sources.document import Document
 from hmactl.sources.form import form_of
 from hmactl.sources.given import Given
 from hmactl.sources.kubernetes.template import chart_template
-from hmactl.sources.process.deployment import documents
-from hmactl.sources.process.process import Process
 from hmactl.sources.source_text import load_source, problem_of, unreadable
 from hmactl.sources.supplied import beside
 
-Reader = Callable[[str, str, Given], tuple[Process, ...]]
+if TYPE_CHECKING:
+    from hmactl.sources.process.process import Process
+
+Reader = Callable[[str, str, Given], tuple["Process", ...]]
 # Imported when needed: a lint of manifests needs no parser of shell scripts.
 _READERS: dict[Form, str] = {
     Form.COMPOSE: "hmactl.sources.compose.reader:read_compose",
@@ -61,6 +63,8 @@ def read_source(
         from hmactl.sources.profile import read_profiles
 
         return read_profiles(source, text)
+    from hmactl.sources.process.deployment import documents
+
     given = given or Given()
     processes = _reader(form)(source, text, given)
     found = documents(processes, vllm_flags(), given.read_file)

@@ -7,7 +7,6 @@ from pathlib import Path
 from hmactl.deployment.files import TextFile
 from hmactl.deployment.places import places_of_file
 from hmactl.deployment.setting import COMMAND_LINE
-from hmactl.sources.container.env_files import dotenv
 from hmactl.sources.given import Given
 from hmactl.sources.process.word import Word
 from hmactl.sources.text_file import read_text
@@ -24,6 +23,8 @@ def supplied(env_files: Iterable[Path], assignments: Sequence[str]) -> Given:
     """
     variables: dict[str, Word] = {}
     for path in env_files:
+        from hmactl.sources.container.env_files import dotenv
+
         text = read_text(path)
         if text is None:
             raise SuppliedError(f"{path} cannot be read as a file of NAME=VALUE lines")

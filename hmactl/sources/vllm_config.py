@@ -8,7 +8,7 @@ from hmactl.deployment.files import TextFile
 from hmactl.deployment.setting import Json, Origin, Setting
 from hmactl.finding import Finding
 from hmactl.sources.node import Node, Route
-from hmactl.sources.profile_names import option_name
+from hmactl.sources.option_name import option_name
 from hmactl.sources.yaml_nodes import read_documents
 
 _MODEL = frozenset({"model", "model-tag"})

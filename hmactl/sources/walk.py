@@ -5,8 +5,10 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pathspec import GitIgnoreSpec
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
 
 _SUFFIXES = frozenset(
     {
@@ -34,13 +36,15 @@ class Selection:
 class _Ignored:
     """The .gitignore files from the top down to a directory."""
 
-    specs: list[tuple[Path, GitIgnoreSpec]] = field(default_factory=list)
+    specs: "list[tuple[Path, GitIgnoreSpec]]" = field(default_factory=list)
 
     def below(self, directory: Path) -> "_Ignored":
         try:
             lines = (directory / ".gitignore").read_text("utf-8", "replace").splitlines()
         except OSError:
             return self
+        from pathspec import GitIgnoreSpec
+
         return _Ignored([*self.specs, (directory, GitIgnoreSpec.from_lines(lines))])
 
     def hides(self, path: Path, *, is_directory: bool) -> bool:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from hmactl.deployment.setting import COMMAND_LINE, Origin
 from hmactl.finding import Edit, Finding, Severity
-from hmactl.fix.place import Region
+from hmactl.fix.region import Region
 from hmactl.report.lint_finding import LintFinding
 
 LINE = "  max_local_cpu_sise: 20.0"

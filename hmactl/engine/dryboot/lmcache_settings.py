@@ -17,6 +17,7 @@ from .lmcache_source import (
     similar,
     source_names,
     sources,
+    unread_keys,
     unread_server_keys,
     unread_variables,
 )
@@ -83,21 +84,6 @@ def effective(request: dict[str, Any]) -> dict[str, Any] | None:
         "server_options": sorted(server_options()) if served or server is not None else [],
         "server_refusal": None if server is None else lmcache_server.refusal(server),
     }
-
-
-def unread_keys(
-    names: list[str], known: list[str], renamed: dict[str, str], accepted: set[str]
-) -> dict[str, list[str]]:
-    """Keys that LMCache does not have, each with similar ones, or with today's name of it."""
-    found = {}
-    for name in names:
-        if name in known or name in accepted or name == "ec" or name.startswith("ec_"):
-            continue  # an encoder cache has the same keys behind `ec_`
-        bare = name.lower()
-        while bare.startswith("lmcache_") and bare not in known:
-            bare = bare.removeprefix("lmcache_")
-        found[name] = [renamed[bare]] if bare in renamed else similar(bare, known)
-    return found
 
 
 def _old_names() -> tuple[dict[str, str], set[str]]:

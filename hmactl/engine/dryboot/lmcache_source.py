@@ -20,6 +20,21 @@ _VLLM_PART = "distributed/kv_transfer/kv_connector/v1"
 _MP_FILES = re.compile(r"lmcache_mp_|mp_server_|vllm_multi_process_adapter|lazy_offload")
 
 
+def unread_keys(
+    names: list[str], known: list[str], renamed: dict[str, str], accepted: set[str]
+) -> dict[str, list[str]]:
+    """Keys that LMCache does not have, each with similar ones, or with today's name of it."""
+    found = {}
+    for name in names:
+        if name in known or name in accepted or name == "ec" or name.startswith("ec_"):
+            continue  # an encoder cache has the same keys behind `ec_`
+        bare = name.lower()
+        while bare.startswith("lmcache_") and bare not in known:
+            bare = bare.removeprefix("lmcache_")
+        found[name] = [renamed[bare]] if bare in renamed else similar(bare, known)
+    return found
+
+
 def unread_variables(
     names: Iterable[str], known: list[str], in_source: AbstractSet[str] | None = None
 ) -> dict[str, list[str]]:

@@ -1,14 +1,16 @@
 """What only the reader of a compose file can see to be wrong."""
 
+import re
 from collections.abc import Iterator
 
 from hmactl.deployment.setting import Origin
-from hmactl.finding import Finding, Severity, edit_at
+from hmactl.finding import Edit, Finding, Severity, edit_at
 from hmactl.sources.compose.split import SplitCommand
 from hmactl.sources.process.word import Word
 from hmactl.sources.wording import shortened
 
 _SHORTEST = 3
+_PLAIN = re.compile(r"[\w./@+-]+")
 
 
 def of_split(split: SplitCommand, key: str) -> Iterator[Finding]:
@@ -97,7 +99,15 @@ def kept_quotes(name: str, value: Word) -> Iterator[Finding]:
             "in a list YAML only removes quotes that are around the whole entry",
             f'`"{name}={text[1:-1]}"`, or the form `{name}: {text}`',
             value.origin,
+            _unquoted(value),
         )
+
+
+def _unquoted(value: Word) -> Edit | None:
+    """The value without its quotes, where YAML needs none."""
+    bare = value.text[1:-1]
+    place = None if value.places is None else value.places.certain(0)
+    return edit_at(place, value.text, bare) if place and _PLAIN.fullmatch(bare) else None
 
 
 def not_text(written: str, origin: Origin, key: str) -> Finding:

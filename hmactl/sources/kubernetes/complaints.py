@@ -1,7 +1,7 @@
 """What only the reader of manifests can see to be wrong."""
 
 from hmactl.deployment.setting import Origin
-from hmactl.finding import Finding, Severity
+from hmactl.finding import Finding, Severity, edit_at
 from hmactl.sources.wording import shortened
 
 
@@ -15,6 +15,7 @@ def not_text(written: str, origin: Origin, where: str) -> Finding:
         "the API server refuses the object: it takes only strings there",
         f'quote it: `"{shown}"`',
         origin,
+        edit_at(origin, written, f'"{written}"'),
     )
 
 

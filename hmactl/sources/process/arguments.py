@@ -103,9 +103,18 @@ class _Reading:
                 "the parser takes the whole of it for an argument without an option, or refuses it",
                 f"write it as two words (in a list, as two items), or `{head}=...`",
                 word.origin,
+                self.joined(word, head, start),
             )
         )
         return replace(part(word, 0, len(head)), known=True, several=False)
+
+    def joined(self, word: Word, head: str, start: int) -> Edit | None:
+        """The option and its value as `--option=value`, which is one word rightly."""
+        option = self.flags.find(head.replace("_", "-"))
+        value = part(word, start)
+        if option is None or option.takes != "one" or self.unquoted(value) is not value:
+            return None
+        return edit_at(word.origin, word.text[:start], f"{head}=")
 
     def unquoted(self, value: Word) -> Word:
         """The value without quotes around it."""

@@ -25,13 +25,10 @@ def read_unit(source: str, text: str) -> tuple[UnitSetting, ...]:
     return tuple(_settings(source, text))
 
 
-def looks_like_systemd(text: str) -> bool:
-    """Whether a text has the sections of a unit, and a command or a container in one."""
+def begins_with_section(text: str) -> bool:
+    """Whether the first line that is no comment is the heading of a section."""
     first = next((line.text for line in _lines("", text) if line.text), "")
-    if _SECTION.fullmatch(first) is None:
-        return False
-    sections = {s.section for s in read_unit("", text) if s.key in {"ExecStart", "Image"}}
-    return bool(sections & {"Service", "Container"})
+    return _SECTION.fullmatch(first) is not None
 
 
 def _settings(source: str, text: str) -> Iterator[UnitSetting]:

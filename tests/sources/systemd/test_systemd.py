@@ -14,7 +14,7 @@ from hmactl.sources.process.word import Word
 from hmactl.sources.shell.value import Piece
 from hmactl.sources.systemd.env_file import environment_file
 from hmactl.sources.systemd.reader import read_systemd
-from hmactl.sources.systemd.unit import looks_like_systemd
+from hmactl.sources.systemd.recognise import looks_like_systemd
 from hmactl.sources.systemd.words import unit_words
 
 
