@@ -175,8 +175,7 @@ def _judged(result: FileResult) -> Iterator[LintFinding]:
     lines = [] if result.text is None else result.text.split("\n")
     judged: Sequence[tuple[Finding, str | None]] = [(finding, None) for finding in result.findings]
     if result.text is not None and "hmactl:" in result.text:
-        from hmactl.report.redact import redact
-from hmactl.rules.explain import documented
+        from hmactl.rules.explain import documented
         from hmactl.suppress.inline import suppress
 
         known = [identifier for identifier, _title in documented()]
@@ -201,6 +200,7 @@ def _change(result: FileResult, finding: Finding) -> Region | None:
     if result.text is None or finding.edit is None or finding.edit.source != result.source:
         return None
     from hmactl.fix.place import region
+    from hmactl.report.redact import redact
 
     found = region(result.text, finding.edit)
     return found if found is not None and redact(found.new) == found.new else None
