@@ -1,7 +1,9 @@
 """``hmactl serve``."""
 
 import os
+import signal
 import sys
+from types import FrameType
 from typing import Any
 
 import click
@@ -76,6 +78,8 @@ def command(
     from hmactl.report.build import build_report
     from hmactl.report.summary import render_summary
 
+    # Process 1 of a container never gets a signal that it has no handler for.
+    signal.signal(signal.SIGTERM, _end)
     if force is not None and not force.strip():
         raise click.BadParameter("the reason is empty", param_hint="--force")
     flags = sorted(HMA_FLAGS.intersection(argument.partition("=")[0] for argument in extra))
@@ -119,3 +123,8 @@ def command(
         execute(launch, environment)
     except OSError as error:
         raise UsageFailure(f"{launch.argv[0]} cannot be started: {error.strerror}") from None
+
+
+def _end(number: int, _frame: FrameType | None) -> None:
+    """During the check, which ends its own children."""
+    sys.exit(128 + number)

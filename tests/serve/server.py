@@ -41,7 +41,8 @@ class Server:
     def __init__(
         self, argv: Sequence[str], env: Mapping[str, str], port: int, directory: Path
     ) -> None:
-        self._url = f"http://127.0.0.1:{port}"
+        self.port = port
+        self.url = f"http://127.0.0.1:{port}"
         self._logs = [directory / "stdout.log", directory / "stderr.log"]
         directory.mkdir(parents=True, exist_ok=True)
         with (
@@ -95,7 +96,7 @@ class Server:
         Raises ServerFailed with the server's own words where it answers with an error.
         """
         request = urllib.request.Request(
-            f"{self._url}/v1/completions",
+            f"{self.url}/v1/completions",
             json.dumps(
                 {
                     "model": model,
@@ -144,6 +145,13 @@ class Server:
             self._kill()
             return self._process.wait()
 
+    def wait(self, seconds: float) -> int:
+        """The exit status of a server that ends by itself. Raises ServerFailed at the deadline."""
+        try:
+            return self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            raise ServerFailed(f"still there after {seconds:g} s\n{self._tail()}") from None
+
     def _kill(self) -> None:
         # Members of the session first: a worker may have made a process group of its own.
         for pid in [*_session_members(self.pid), self.pid]:
@@ -154,7 +162,7 @@ class Server:
 
     def _healthy(self) -> bool:
         try:
-            with _OPENER.open(f"{self._url}/health", timeout=5) as response:
+            with _OPENER.open(f"{self.url}/health", timeout=5) as response:
                 return bool(response.status == 200)
         except urllib.error.HTTPError as error:
             error.close()

@@ -64,7 +64,7 @@ class Probe:
         except OSError:
             self._again()
             return
-        self._loop.watch(asking, WRITE, self._connected)
+        self._loop.watch(asking.fileno(), WRITE, self._connected)
 
     def _connected(self) -> None:
         assert self._socket is not None  # noqa: S101 - for the type checker
@@ -80,7 +80,7 @@ class Probe:
             except OSError:
                 self._again()
                 return
-            self._loop.watch(self._socket, READ, self._read)
+            self._loop.watch(self._socket.fileno(), READ, self._read)
 
     def _read(self) -> None:
         assert self._socket is not None  # noqa: S101 - for the type checker
@@ -109,7 +109,7 @@ class Probe:
 
     def _close(self) -> None:
         if self._socket is not None:
-            self._loop.unwatch(self._socket)
+            self._loop.unwatch(self._socket.fileno())
             with contextlib.suppress(OSError):
                 self._socket.close()
             self._socket = None

@@ -5,7 +5,6 @@ import itertools
 import selectors
 import time
 from collections.abc import Callable
-from socket import socket
 from types import TracebackType
 from typing import Self
 
@@ -34,6 +33,7 @@ class Loop:
 
     def __init__(self) -> None:
         self._selector = selectors.DefaultSelector()
+        self._watched: dict[int, Callable[[], None]] = {}
         self._timers: list[tuple[float, int, Timer]] = []
         self._order = itertools.count()
 
@@ -48,16 +48,17 @@ class Loop:
     ) -> None:
         self._selector.close()
 
-    def watch(self, file: int | socket, event: int, callback: Callable[[], None]) -> None:
+    def watch(self, file: int, event: int, callback: Callable[[], None]) -> None:
         """Call whenever ``file`` is ready for ``event``; replaces what was watched of it."""
-        if file in self._selector.get_map():
+        if file in self._watched:
             self._selector.modify(file, event, callback)
         else:
             self._selector.register(file, event, callback)
+        self._watched[file] = callback
 
-    def unwatch(self, file: int | socket) -> None:
-        """Forget a file; one that is not watched is no error."""
-        if file in self._selector.get_map():
+    def unwatch(self, file: int) -> None:
+        """Forget a file, which must still be open; one that is not watched is no error."""
+        if self._watched.pop(file, None) is not None:
             self._selector.unregister(file)
 
     def later(self, seconds: float, callback: Callable[[], None]) -> Timer:
@@ -70,8 +71,9 @@ class Loop:
         """Wait until something is ready or due, and make the calls for it."""
         wait = max(0.0, self._timers[0][0] - time.monotonic()) if self._timers else None
         for key, _events in self._selector.select(wait):
-            # An earlier call may have closed this file.
-            if key.fileobj in self._selector.get_map():
-                key.data()
+            # An earlier call may have closed this file, and even opened another of its number.
+            callback = self._watched.get(key.fd)
+            if callback is not None and callback is key.data:
+                callback()
         while self._timers and self._timers[0][0] <= time.monotonic():
             heapq.heappop(self._timers)[2].fire()

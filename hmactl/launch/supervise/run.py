@@ -33,7 +33,8 @@ def supervise(
     """Run ``services`` until the engine, the last of them, has ended, and the others after it.
 
     ``outputs`` are the file descriptors for what the servers write to stdout and stderr. What is to
-    be said comes on the second, with the known causes of a failure at the end, in ``style``.
+    be said comes on the second: what leaves the servers without their cache as soon as they say so,
+    and the known causes of a failure at the end, in ``style``.
     ``scratch`` is where a directory may be made if the one for temporary files takes none; ``pool``
     is the name of shared memory that the LMCache server was given.
     """
@@ -41,6 +42,12 @@ def supervise(
     memory = SharedMemory(pool)
     sockets = None
     *companions, engine = services
+
+    def hear(who: str, line: str) -> None:
+        log.feed(who, line)
+        for cause in log.news():
+            supervisor.say(f"{cause.title}: {cause.consequence}")
+
     if _SOCKETS not in engine.environment:
         sockets = socket_directory(scratch)
     if sockets is not None:
@@ -49,7 +56,7 @@ def supervise(
     try:
         with Loop() as loop:
             outlets = Outlet(loop, outputs[0]), Outlet(loop, outputs[1])
-            supervisor = Supervisor(loop, [*companions, engine], outlets, log.feed)
+            supervisor = Supervisor(loop, [*companions, engine], outlets, hear)
             if not adopt_orphans():
                 supervisor.say("the kernel does not let hmactl adopt orphans; some may stay behind")
             ending = supervisor.run()

@@ -39,7 +39,7 @@ class Signals:
                 continue
             self._before[number] = signal.signal(number, self._remember)
         self._mask = signal.pthread_sigmask(signal.SIG_SETMASK, ())
-        self._loop.watch(self._reading, READ, self._tell)
+        self._loop.watch(self._reading.fileno(), READ, self._tell)
         return self
 
     def __exit__(
@@ -48,7 +48,7 @@ class Signals:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._loop.unwatch(self._reading)
+        self._loop.unwatch(self._reading.fileno())
         for number, handler in self._before.items():
             signal.signal(number, signal.SIG_DFL if handler is None else handler)
         signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
