@@ -80,12 +80,12 @@ def _keeping_all(layer: Layer, full: set[int]) -> Layer:
 
 def _mergeable(specs: Iterable[Spec]) -> bool:
     """vLLM can make one spec of these: equal ones, or full ones with one window among them."""
-    specs = list(specs)
+    specs = set(specs)
     kinds = {spec.kind for spec in specs}
     if len(kinds) > 1:
         return False
     if kinds != {FULL}:
-        return len(set(specs)) == 1
+        return len(specs) == 1
     if len({replace(spec, window=None, chunk=None) for spec in specs}) > 1:
         return False
     for sizes in ({spec.window for spec in specs}, {spec.chunk for spec in specs}):
