@@ -9,6 +9,7 @@ from hmactl.finding import Change, Edit
 from hmactl.fix.apply import apply_edits, as_diff, fix_file
 from hmactl.fix.replace_file import ChangedError
 from hmactl.lint_files import FileResult
+from hmactl.report.redact import redact
 
 Edits = Sequence[tuple[FileResult, tuple[Edit, ...]]]
 
@@ -48,4 +49,4 @@ def _told(edit: Edit) -> str:
             return f"`{edit.new}` is there now"
         case Change.DROP:
             return f"`--{edit.old}` is gone"
-    return f"`{edit.old}` is now `{edit.new}`"
+    return redact(f"`{edit.old}` is now `{edit.new}`")

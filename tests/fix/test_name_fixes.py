@@ -72,6 +72,19 @@ CASES = {
     "        - --kv-cache-dtype\n        - «'\"auto\"'|'auto'»\n",
     ("LMS003", "profile"): f"model: {MODEL}\nconnector: LMCacheMPConnector\nlmcache_server:\n"
     "  l1-size-gb: 60\n  eviction-policy: LRU\n  «chunk-sise|chunk-size»: 256\n",
+    ("CLI008", "list"): f"{POD}      args:\n        - --model={MODEL}\n"
+    "        - «--port |--port=»8000  # ours\n",
+    ("CLI008", "quoted"): f"{POD}      args:\n        - --model={MODEL}\n"
+    '        - "«--max-model-len  |--max-model-len=»8192"\n',
+    ("K8S002", "args"): f'{POD}      args: [--model, {MODEL}, --port, «8000|"8000"»]\n',
+    ("K8S002", "env"): f"{POD}      args: [--model, {MODEL}]\n      env:\n"
+    '        - name: VLLM_X\n          value: «yes|"yes"»  # ours\n',
+    ("K8S024", "compose"): f"{COMPOSE}    command: --model {MODEL}\n    environment:\n"
+    "      - VLLM_X=«'/a/b'|/a/b»\n",
+    ("LMC020", "LMCache's file"): "chunk_size: 256\nlocal_cpu: true\n"
+    "remote_url: '«\"lm://a:65432\"|lm://a:65432»'  # ours\n",
+    ("LMC024", "profile"): f"model: {MODEL}\nconnector: LMCacheConnectorV1\n"
+    "lmcache:\n  cache_policy: «LRUU|LRU»  # ours\n",
     ("K8S026", "compose"): f'{COMPOSE}    command: [--model, {MODEL}, --port, «8000|"8000"»]\n',
 }
 
@@ -154,3 +167,38 @@ def test_only_the_key_changes_however_the_json_is_laid_out(
     key = re.compile(r'"lmcache\.mp\.hots"(?=\s*:)')
     assert once == key.sub('"lmcache.mp.host"', text)
     assert fixed(once) == once
+
+
+@pytest.mark.parametrize(
+    ("rule", "text"),
+    [
+        (
+            "K8S024",
+            f"{COMPOSE}    command: --model {MODEL}\n    environment:\n      - \"X='a b'\"\n",
+        ),
+        ("CLI008", f"{POD}      args:\n        - --model={MODEL}\n        - --port '8000'\n"),
+        ("CLI009", f"vllm serve {MODEL} --api-key \"'abc'\"\n"),
+        ("CON001", f"model: {MODEL}\nconnector: LMCacheConnector\n"),
+    ],
+    ids=lambda text: text[:6],
+)
+def test_there_is_more_than_one_way_or_a_secret(rule: str, text: str) -> None:
+    assert rule in found(text)
+    assert fixed(text) == text
+
+
+STATES = "Qwen/Qwen3-Next-80B-A3B-Instruct"
+ASKED_OFF = {
+    "profile": f"model: {STATES}\nhma: «disable|auto»  # ours\n",
+    "command": f"vllm serve {STATES}« --disable-hybrid-kv-cache-manager|» --port 1\n",
+}
+
+
+@pytest.mark.parametrize("marked", ASKED_OFF.values(), ids=ASKED_OFF)
+def test_hma_asked_off_only_where_changing_it_is_asked_for(marked: str) -> None:
+    text = written(marked)
+    assert "HMA004" in found(text)
+    assert fixed(text) == text
+    edits = edits_of(lint(text).findings, unsafe=True)["f"]
+    assert apply_edits(text, edits).text == right(marked)
+    assert "HMA004" not in found(right(marked))

@@ -14,11 +14,12 @@ Since: 0.1.0.
 
 from collections.abc import Iterator
 
+from hmactl.deployment.form import Form
 from hmactl.deployment.policy import HmaPolicy
-from hmactl.finding import Finding, Severity
+from hmactl.finding import Change, Edit, Finding, Severity, edit_at
 from hmactl.rules.case import Case
 from hmactl.rules.wording import asking_text
-from hmactl.verdict.verdict import Decision
+from hmactl.verdict.verdict import HMA_OFF, Decision
 
 ID = "HMA004"
 SEVERITY = Severity.ERROR
@@ -40,4 +41,14 @@ def check(case: Case) -> Iterator[Finding]:
         "vLLM ends after loading the weights",
         asking_text(case, HmaPolicy.AUTO),
         case.facts.deployment.hma_origin,
+        _edit(case),
     )
+
+
+def _edit(case: Case) -> Edit | None:
+    deployment = case.facts.deployment
+    if deployment.form is Form.PROFILE:
+        old, new = str(HmaPolicy.DISABLE), str(HmaPolicy.AUTO)
+        return edit_at(deployment.hma_origin, old, new, behind="hma", safe=False)
+    flag = HMA_OFF.removeprefix("--")
+    return edit_at(deployment.hma_origin, flag, "", safe=False, change=Change.DROP)

@@ -7,6 +7,7 @@ from hmactl.deployment.setting import Area, Origin, Setting
 from hmactl.engine.answer import LMCacheSettings
 from hmactl.facts import lmcache
 from hmactl.facts.lmcache_places import places_of
+from hmactl.finding import Edit, edit_at
 from hmactl.rules.case import Case
 
 CONNECTORS = lmcache.IN_PROCESS
@@ -64,6 +65,14 @@ def as_written(case: Case, key: str) -> str:
         return f"`{key}` {value} (not set in the profile)"
     value = setting.value if isinstance(setting.value, str) else json.dumps(setting.value)
     return f"`{setting.name}: {value}`"
+
+
+def value_edit(case: Case, key: str, old: str, new: str | None) -> Edit | None:
+    """Another value of that key; None where its place is not known, or there is no other."""
+    setting = written(case, key)
+    if setting is None or new is None or setting.value != old:
+        return None
+    return edit_at(setting.origin, old, new, behind=setting.name)
 
 
 def all_connectors(case: Case) -> tuple[Connector, ...]:

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 
 from hmactl.finding import Finding, Severity
 from hmactl.rules.case import Case
-from hmactl.rules.lmc.in_process import as_written, in_process_settings, origin_of
+from hmactl.rules.lmc.in_process import as_written, in_process_settings, origin_of, value_edit
 
 ID = "LMC020"
 SEVERITY = Severity.ERROR
@@ -39,6 +39,7 @@ def check(case: Case) -> Iterator[Finding]:
                 f"LMCache uses the text {value} as it is, quotes included",
                 f"`{key}` without the inner quotes: {value[1:-1]}",
                 origin_of(case, key),
+                value_edit(case, key, value, value[1:-1]),
             )
 
 

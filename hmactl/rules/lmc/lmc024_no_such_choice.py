@@ -17,13 +17,20 @@ Since: 0.1.0.
 """
 
 import difflib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from hmactl.finding import Finding, Severity
 from hmactl.rules.case import Case
-from hmactl.rules.lmc.in_process import as_written, in_process_settings, origin_of, written
+from hmactl.rules.lmc.in_process import (
+    as_written,
+    in_process_settings,
+    origin_of,
+    value_edit,
+    written,
+)
+from hmactl.rules.misspelt import meant
 
 ID = "LMC024"
 SEVERITY = Severity.ERROR
@@ -72,6 +79,7 @@ def check(case: Case) -> Iterator[Finding]:
             "LMCache fails to initialise and the server goes on without it",
             f"`{key}: {near[0]}`" if near else f"one of {', '.join(choice.words)}",
             origin_of(case, key),
+            value_edit(case, key, value, meant(value, _alike(value, choice.words), ())),
         )
     lookup = values.get("external_lookup_client")
     if isinstance(lookup, str) and lookup and not lookup.startswith("mooncakestore://"):
@@ -83,3 +91,7 @@ def check(case: Case) -> Iterator[Finding]:
             "`external_lookup_client: mooncakestore://host:port`, or leave it out",
             origin_of(case, "external_lookup_client"),
         )
+
+
+def _alike(value: str, words: Sequence[str]) -> list[str]:
+    return difflib.get_close_matches(value, words, 2, 0.75)
