@@ -65,6 +65,7 @@ class FailureLog:
         self._found: dict[str, Cause] = {}
         self._shown: set[tuple[str, str]] = set()
         self._values: dict[str, str] = {}
+        self._news: list[Cause] = []
         self._awaiting: dict[str, str] = {}
         self._fatal = False
         self._up = False
@@ -125,6 +126,14 @@ class FailureLog:
             causes.append(replace(cause, deadly=cause.deadly and not alive))
         return tuple(sorted(causes, key=lambda cause: not cause.deadly))
 
+    def news(self) -> tuple[Cause, ...]:
+        """What leaves the server without its cache and was found since this was asked last.
+
+        Such a server answers as if nothing had happened, so nobody asks later.
+        """
+        found, self._news = self._news, []
+        return tuple(found)
+
     def unexplained(self) -> str | None:
         """The engine's own words about a failure of which no cause is known.
 
@@ -152,7 +161,9 @@ class FailureLog:
                 details.append(redact(template.format_map(said)))
             except KeyError:
                 continue
-        self._found[failure.id] = _cause(failure, who, _shortened(line), tuple(details))
+        cause = self._found[failure.id] = _cause(failure, who, _shortened(line), tuple(details))
+        if not failure.deadly:
+            self._news.append(cause)
         if failure.exception:
             self._awaiting[who] = failure.id
 

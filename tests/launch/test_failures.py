@@ -184,6 +184,17 @@ def test_the_exception_behind_a_degraded_lmcache() -> None:
     assert log.causes()[0].details == ()
 
 
+def test_news_are_told_once_and_are_not_deadly() -> None:
+    log = FailureLog()
+    for text in ("LMCache WARNING: fine", CASES["lmcache-value"], CASES["cannot-unify"]):
+        log.feed("vllm", text)
+    assert [cause.id for cause in log.news()] == ["lmcache-value"]
+    log.feed("vllm", CASES["lmcache-value"])
+    assert log.news() == ()
+    log.feed("vllm", _DEGRADED.splitlines()[0])
+    assert [cause.id for cause in log.news()] == ["lmcache-not-initialised"]
+
+
 def test_hashes_that_differ() -> None:
     one, other = (f"LMCache INFO: Initialized NONE_HASH={n} from vLLM" for n in ("b'1'", "b'2'"))
     assert [cause.id for cause in _causes(f"{one}\n{one}\n{other}")] == ["hashes-differ"]

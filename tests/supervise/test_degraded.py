@@ -7,7 +7,7 @@ from supervised import free_ports, server, supervising
 
 _LINE = (
     "\x1b[31;20m[2026-12-02 10:00:08,123] LMCache ERROR:\x1b[0m Failed to initialize "
-    "LMCacheManager components: Traceback (most recent call last):"
+    "LMCacheManager components: TypeError. System will operate in degraded mode (recompute)."
 )
 
 
