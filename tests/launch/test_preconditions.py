@@ -466,6 +466,21 @@ def test_ports() -> None:
     assert words.endswith(f"port {port} is also `port`")
 
 
+@pytest.mark.parametrize(
+    ("host", "count"), [("0.0.0.0", 1), ("127.0.0.1", 1), ("localhost", 1), ("127.0.0.2", 0)]
+)
+def test_two_of_ours_at_one_port(host: str, count: int) -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        port = closed.getsockname()[1]
+    case = _case(
+        f"{{model: m, vllm: {{port: {port}, host: {host}}}, connector: LMCacheMPConnector, "
+        f"lmcache_server: {{start: true, port: 1, host: '192.0.2.1', http-port: {port}}}}}"
+    )
+    said = [words for words, _fatal in _said(port_problems(case.facts, {}))]
+    assert sum(f"port {port} is also `port`" in words for words in said) == count
+
+
 # The LMCache server that is expected (test_lmcache_server.py in tests/serve asks a real one)
 
 

@@ -3,8 +3,10 @@
 from collections.abc import Iterator, Mapping
 
 from hmactl.facts.facts import Facts
-from hmactl.launch.ports import engine_ports, lmcache_server_ports, why_not_free
+from hmactl.launch.ports import Port, engine_ports, lmcache_server_ports, why_not_free
 from hmactl.launch.preconditions.problem import Problem
+
+_EVERYWHERE = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - compared, not bound
 
 
 def port_problems(facts: Facts, environment: Mapping[str, str]) -> Iterator[Problem]:
@@ -13,11 +15,10 @@ def port_problems(facts: Facts, environment: Mapping[str, str]) -> Iterator[Prob
     server = facts.deployment.lmcache_server
     if server is not None and server.start:
         ports += lmcache_server_ports(facts.deployment)
-    wanted: dict[int, str] = {}
-    for port in ports:
-        other = wanted.setdefault(port.number, port.setting)
-        if other != port.setting:
-            reason = f"port {port.number} is also {other}"
+    for place, port in enumerate(ports):
+        other = next((one for one in ports[:place] if _clash(one, port)), None)
+        if other is not None:
+            reason = f"port {port.number} is also {other.setting}"
         elif (found := why_not_free(port)) is not None:
             reason = found
         else:
@@ -28,3 +29,10 @@ def port_problems(facts: Facts, environment: Mapping[str, str]) -> Iterator[Prob
             f"another {port.setting}, or end what has it",
             fatal=port.needed,
         )
+
+
+def _clash(one: Port, other: Port) -> bool:
+    """Whether both cannot be listened on, whoever does first."""
+    hosts = {"127.0.0.1" if port.host == "localhost" else port.host for port in (one, other)}
+    same = len(hosts) == 1 or bool(hosts & _EVERYWHERE)
+    return one.number == other.number and same
