@@ -1,6 +1,6 @@
-"""The versions of an answer that a test makes up about the engine that it was tried on."""
+"""What a test makes up of an answer about the engine that it was tried on."""
 
-from hmactl.engine.answer import Versions
+from hmactl.engine.answer import ConnectorAnswer, Versions
 
 VERSIONS = Versions(
     vllm="0.32.0",
@@ -11,3 +11,16 @@ VERSIONS = Versions(
     python="3.11.7",
     python_path="",
 )
+
+
+def connector_named(name: str, *, supports_hma: bool | None = None) -> ConnectorAnswer:
+    """A connector of which nothing more is known."""
+    return ConnectorAnswer(
+        name=name,
+        role="kv_both",
+        module=None,
+        class_=None,
+        file=None,
+        supports_hma=supports_hma,
+        error=None,
+    )

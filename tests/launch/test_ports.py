@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from installed import VERSIONS
+from installed import VERSIONS, connector_named
 
 from hmactl.deployment.deployment import Deployment
-from hmactl.engine.answer import Answer, ConnectorAnswer, LMCacheSettings
+from hmactl.engine.answer import Answer, LMCacheSettings
 from hmactl.facts.facts import Facts
 from hmactl.launch.ports import Port, engine_ports, lmcache_server_ports, why_not_free
 from hmactl.sources.profile import read_profiles
@@ -67,15 +67,7 @@ def _ports(text: str, connector: str, values: dict[str, Any]) -> list[tuple[int,
     answer = Answer(
         error=None,
         versions=VERSIONS,
-        connector=ConnectorAnswer(
-            name=connector,
-            role="kv_both",
-            module=None,
-            class_=None,
-            file=None,
-            supports_hma=None,
-            error=None,
-        ),
+        connector=connector_named(connector),
         lmcache=LMCacheSettings(values=values, unknown={}),
     )
     facts = Facts(_deployment(text), answer, None, None, None)

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from installed import VERSIONS
+from installed import VERSIONS, connector_named
 
 from hmactl.catalogue.gpus import find_gpu
 from hmactl.deployment.deployment import UNLIMITED
-from hmactl.engine.answer import Answer, ConnectorAnswer, EngineConfig, LayerKind, LMCacheSettings
+from hmactl.engine.answer import Answer, EngineConfig, LayerKind, LMCacheSettings
 from hmactl.engine.find import Distribution, Engine
 from hmactl.engine.gpus import LocalGpu, local_gpus
 from hmactl.facts.facts import Facts
@@ -82,15 +82,7 @@ def _case(
         versions=VERSIONS,
         config=EngineConfig(**CONFIG | config),
         layers=((_LAYERS,),),
-        connector=ConnectorAnswer(
-            name=connector,
-            role="kv_both",
-            module=None,
-            class_=None,
-            file=None,
-            supports_hma=None,
-            error=None,
-        ),
+        connector=connector_named(connector),
         lmcache=LMCacheSettings(values=lmcache or {}, unknown={}, hashes_differ=hashes_differ),
     )
     facts = Facts(document.deployment, answer, None, find_gpu(gpu) if gpu else None, None)

@@ -9,12 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from installed import VERSIONS
+from installed import VERSIONS, connector_named
 from server import free_port
 
 from hmactl.engine.answer import (
     Answer,
-    ConnectorAnswer,
     Group,
     Plan,
     Plans,
@@ -99,15 +98,7 @@ def _problems(
             python_path="",
         ),
         plan=Plans(hma_on=plan, hma_off=plan),
-        connector=ConnectorAnswer(
-            name="LMCacheMPConnector",
-            role="kv_both",
-            module=None,
-            class_=None,
-            file=None,
-            supports_hma=True,
-            error=None,
-        ),
+        connector=connector_named("LMCacheMPConnector", supports_hma=True),
     )
     facts = Facts(document.deployment, answer, None, None, None)
     verdict = Verdict(Decision.KEEP, None, HMA_ON, "")
