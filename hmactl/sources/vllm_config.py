@@ -5,8 +5,10 @@ from dataclasses import dataclass, replace
 
 from hmactl.deployment.command import KV_TRANSFER_CONFIG
 from hmactl.deployment.files import TextFile
+from hmactl.deployment.places import Places, Stretch
 from hmactl.deployment.setting import Json, Origin, Setting
 from hmactl.finding import Finding
+from hmactl.sources.json_places import json_places
 from hmactl.sources.node import Node, Route
 from hmactl.sources.option_name import option_name
 from hmactl.sources.yaml_nodes import read_documents
@@ -60,12 +62,20 @@ def _places(file: TextFile, root: Node, route: Route) -> Iterator[tuple[str, Ori
     """The keys of a connector, and its name."""
     if option_name(str(route[0])) != KV_TRANSFER_CONFIG or (node := root.at(route)) is None:
         return
+    if isinstance(node.value, str):
+        found = (_in_source(file, stretch) for stretch in node.stretches)
+        yield from json_places(node.value, Places(file.places.source, tuple(found)))
     for key, child in node.children.items():
         if isinstance(key, str):
             yield key, file.place(*node.keys[key])
             if key == "kv_connector":
                 yield str(child.value), file.place(*child.position)
         yield from _places(file, root, (*route, key))
+
+
+def _in_source(file: TextFile, stretch: Stretch) -> Stretch:
+    place = file.place(stretch.line, stretch.column)
+    return stretch._replace(line=place.line or 1, column=place.column or 1)
 
 
 def _value(value: Json) -> Json:

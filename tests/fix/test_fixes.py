@@ -18,6 +18,11 @@ SERVE = (
     "vllm serve google/gemma-3-4b-it --kv-transfer-config "
     '\'{"kv_connector": "LMCacheConnectorV1", "kv_role": "kv_both"}\''
 )
+POD = """kind: Pod
+spec:
+  containers:
+    - command: [vllm, serve]
+"""
 
 
 def fixed(text: str, *, unsafe: bool = False) -> str:
@@ -67,6 +72,11 @@ FIXES = [
         "CLI003",
         f"{SERVE} --enable-prefix-caching true \\\n  --port 1\n",
         f"{SERVE} --enable-prefix-caching \\\n  --port 1\n",
+    ),
+    Fix(
+        "CLI003 in a list",
+        f"{POD}      args: [m, --enable-prefix-caching, 'true']\n",
+        f"{POD}      args: [m, --enable-prefix-caching, 'true']\n",
     ),
     Fix(
         "CLI003 negated",

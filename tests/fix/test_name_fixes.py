@@ -47,6 +47,10 @@ CASES = {
     ("LMS002", "vLLM's file"): f"model: {MODEL}\nmax-model-len: 4096\nkv-transfer-config:\n"
     "  kv_connector: LMCacheMPConnector\n  kv_role: kv_both\n  kv_connector_extra_config:\n"
     "    «lmcache.mp.hots|lmcache.mp.host»: tcp://cache\n",
+    ("LMS002", "JSON in vLLM's file"): f"model: {MODEL}\nmax-model-len: 4096\n"
+    f"kv-transfer-config: '{SERVED}{HOST}'  # ours\n",
+    ("LMS002", "JSON in a block"): f"model: {MODEL}\nmax-model-len: 4096\n"
+    f"kv-transfer-config: >-\n  {SERVED}\n  {HOST}\n",
     ("LMC007", "shell"): f"vllm serve {MODEL} --kv-transfer-config "
     '\'{"kv_connector": "LMCacheConnectorV1", "kv_role": "kv_both", "kv_connector_extra_config": '
     '{"«lmcache.chunksize|lmcache.chunk_size»": 512}}\'\n',

@@ -113,7 +113,7 @@ def test_a_connector_in_vllms_file(extra: dict[str, int], as_text: bool) -> None
     connector = transfer_connector(_vllm(text)[0])
     assert connector is not None
     assert (connector.name, connector.role, connector.extra_config) == ("C", "kv_both", extra)
-    for key in () if as_text else extra:
+    for key in extra:
         place = connector.place_of(key)
         assert place is not None
         assert place.line == 3

@@ -272,6 +272,9 @@ class _Reading:
         fix = f"write `{opposite}`" if negated else f"write `{right}` by itself"
         inline = "=" in word.text
         written = word.text if inline else f"{word.text} {value.text}"
+        behind = replace(word.origin, column=(word.origin.column or 0) + len(word.text) + 1)
+        # As an item of a list the value stands elsewhere.
+        together = inline or value.origin == behind
         self.findings.append(
             Finding(
                 "CLI003",
@@ -280,7 +283,7 @@ class _Reading:
                 self.refused(),
                 fix,
                 value.origin,
-                edit_at(word.origin, written, right),
+                edit_at(word.origin, written, right) if together else None,
             )
         )
 
