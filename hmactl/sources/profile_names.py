@@ -16,17 +16,20 @@ def check_names(problems: Problems) -> None:
     (PRO003)."""
     for section in _OPTION_SECTIONS:
         _check_options(problems, section)
+    taken = {key for _, key, _ in problems.section("lmcache")}
     for route, key, _ in problems.section("lmcache"):
         if not re.fullmatch(LMCACHE_KEY, key):
             likely = key.removeprefix("LMCACHE_").lower().replace("-", "_")
+            fits = re.fullmatch(LMCACHE_KEY, likely) is not None
             problems.at_key(
                 "PRO005",
                 route,
                 f"`{shortened(key)}` is not how LMCache writes its keys",
                 consequence="LMCache would not find the setting",
                 fix=f"write `{shortened(likely)}`"
-                if re.fullmatch(LMCACHE_KEY, likely)
+                if fits
                 else "write it in small letters and underscores, such as `chunk_size`",
+                instead=likely if fits and likely not in taken else None,
             )
     for route, key, _ in problems.section("env"):
         if not re.fullmatch(VARIABLE_NAME, key):
@@ -41,6 +44,7 @@ def check_names(problems: Problems) -> None:
 
 def _check_options(problems: Problems, section: str) -> None:
     routes: dict[str, Route] = {}
+    names = {option_name(key) for _, key, _ in problems.section(section)}
     for route, key, _ in problems.section(section):
         bare = key.lstrip("-")
         if bare != key and re.fullmatch(OPTION_NAME, bare):
@@ -52,6 +56,7 @@ def _check_options(problems: Problems, section: str) -> None:
                 fix=f"write `{shortened(bare)}`"
                 if key.startswith("--")
                 else "write the option's long name without dashes",
+                instead=bare if key.startswith("--") and option_name(bare) not in names else None,
             )
         elif not re.fullmatch(OPTION_NAME, key):
             problems.at_key(

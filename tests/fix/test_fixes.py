@@ -42,6 +42,18 @@ class Fix:
 FIXES = [
     Fix("PRO004", "modell: a/b  # ours\n", "model: a/b  # ours\n"),
     Fix("PRO004 taken", "model: a/b\nmodell: c/d\n", "model: a/b\nmodell: c/d\n"),
+    Fix("PRO005", "model: a/b\nvllm:\n  --seed: 1  # x\n", "model: a/b\nvllm:\n  seed: 1  # x\n"),
+    Fix("PRO005 -", "model: a/b\nvllm: {-tp: 1}\n", "model: a/b\nvllm: {-tp: 1}\n"),
+    Fix(
+        "PRO005 taken",
+        "model: a/b\nvllm: {--max_num_seqs: 1, max-num-seqs: 2}\n",
+        "model: a/b\nvllm: {--max_num_seqs: 1, max-num-seqs: 2}\n",
+    ),
+    Fix(
+        "PRO005 of LMCache",
+        "model: a/b\nlmcache: {Chunk-Size: 256}\n",
+        "model: a/b\nlmcache: {chunk_size: 256}\n",
+    ),
     Fix("PRO004 quoted", '"modell": a/b\n', '"model": a/b\n'),
     Fix(
         "LMC001",
