@@ -4,6 +4,7 @@ import re
 import signal
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from hmactl.catalogue.failures import Failure, Sign, failures
 from hmactl.report.redact import redact
@@ -101,10 +102,22 @@ class FailureLog:
         name = _BY_SIGNAL.get(number)
         if name is None or name in self._found:
             return
-        failure = next(failure for failure in failures() if failure.id == name)
         self._found[name] = _cause(
-            failure, who, f"it ended by {signal.Signals(number).name} (status {status})", ()
+            _failure(name), who, f"it ended by {signal.Signals(number).name} (status {status})", ()
         )
+
+    def ran_out_of_memory(self, where: Literal["container", "machine"]) -> None:
+        """Take that the kernel ended a process there for want of memory while this start ran.
+
+        In the container it was one of this start's; on the machine it only explains one that was
+        killed.
+        """
+        sentence = f"the kernel ended a process of this {where} for want of memory meanwhile"
+        found = self._found.get(_KILLED)
+        if found is not None:
+            self._found[_KILLED] = replace(found, details=(*found.details, sentence))
+        elif where == "container":
+            self._found[_KILLED] = _cause(_failure(_KILLED), "", sentence, ())
 
     def causes(self) -> tuple[Cause, ...]:
         """What is known, the root cause first: deadly ones, then the others, each as they came.
@@ -215,14 +228,19 @@ def _cause(failure: Failure, who: str, evidence: str, details: tuple[str, ...]) 
     )
 
 
+def _failure(identifier: str) -> Failure:
+    return next(failure for failure in failures() if failure.id == identifier)
+
+
 def _shortened(line: str) -> str:
     text = redact(line.strip())
     return text if len(text) <= _LONGEST_EVIDENCE else f"{text[: _LONGEST_EVIDENCE - 3]}..."
 
 
 _SIGNS = tuple((sign.words, failure, sign) for failure in failures() for sign in failure.signs)
+_KILLED = "killed"
 _BY_SIGNAL: dict[int, str] = {
-    signal.SIGKILL: "killed",
+    signal.SIGKILL: _KILLED,
     signal.SIGBUS: "shared-memory-full",
     signal.SIGSEGV: "crashed",
 }

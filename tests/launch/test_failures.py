@@ -2,6 +2,7 @@
 
 import io
 import json
+from typing import Literal
 
 import pytest
 
@@ -216,6 +217,26 @@ def test_exit_statuses(status: int, expected: list[str]) -> None:
     log = FailureLog()
     log.ended("vllm", status)
     assert [cause.id for cause in log.causes()] == expected
+
+
+@pytest.mark.parametrize(
+    ("where", "status", "expected"),
+    [
+        ("container", 137, ["killed"]),
+        ("container", 1, ["killed"]),
+        ("machine", 137, ["killed"]),
+        # It may have been somebody else's.
+        ("machine", 1, []),
+    ],
+)
+def test_the_kernel_ends_processes_for_want_of_memory(
+    where: Literal["container", "machine"], status: int, expected: list[str]
+) -> None:
+    log = FailureLog()
+    log.ended("vllm", status)
+    log.ran_out_of_memory(where)
+    assert [cause.id for cause in log.causes()] == expected
+    assert all("for want of memory" in f"{cause}" for cause in log.causes())
 
 
 def test_an_unknown_failure_keeps_the_engines_words() -> None:

@@ -23,6 +23,7 @@ from hmactl.engine.find import Distribution, Engine
 from hmactl.engine.gpus import LocalGpu, local_gpus
 from hmactl.facts.facts import Facts
 from hmactl.launch.hash_seed import hash_seed
+from hmactl.launch.out_of_memory import OutOfMemory, out_of_memory
 from hmactl.launch.preconditions.engine import changed_engine, identity
 from hmactl.launch.preconditions.files import file_problems
 from hmactl.launch.preconditions.gpus import gpu_problems
@@ -288,6 +289,46 @@ def test_limits_of_a_container(
     assert host.memory_limit == (None if limit is None else limit * GIB)
     assert host.available == (20000000 * 1024 if available is None else available * GIB)
     assert (host.shm, host.shm_size) == (None, None)
+
+
+def test_of_several_limits_the_one_that_is_nearly_reached_counts(tmp_path: Path) -> None:
+    groups = {"pod": (8, 8), "pod/vllm": (4, 1)}
+    for name, (limit, used) in groups.items():
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "memory.max").write_text(str(limit * GIB))
+        (tmp_path / name / "memory.current").write_text(str(used * GIB - 1024))
+    (tmp_path / "membership").write_text("0::/pod/vllm\n")
+    host = this_host(tmp_path / "no-meminfo", tmp_path / "membership", tmp_path, tmp_path)
+    assert (host.memory, host.memory_limit, host.available) == (None, 4 * GIB, 1024)
+
+
+@pytest.mark.parametrize(
+    ("membership", "file"),
+    [
+        ("0::/a/b\n", "a/b/memory.events"),
+        ("4:memory:/a/b\n0::/\n", "memory/a/b/memory.oom_control"),
+    ],
+)
+def test_processes_that_the_kernel_ended(tmp_path: Path, membership: str, file: str) -> None:
+    (tmp_path / "membership").write_text(membership)
+    (tmp_path / "vmstat").write_text("nr_free_pages 7\noom_kill 3\n")
+    events = tmp_path / "cgroup" / file
+    events.parent.mkdir(parents=True)
+    # What others around it have is not ours.
+    (events.parent.parent / events.name).write_text("oom_kill 9\n")
+
+    def count(here: int) -> OutOfMemory:
+        events.write_text(f"low 0\noom 1\noom_kill {here}\n")
+        paths = (tmp_path / "membership", tmp_path / "cgroup", tmp_path / "vmstat")
+        return out_of_memory(*paths)
+
+    before = count(1)
+    assert before == OutOfMemory(1, 3)
+    assert count(1).since(before) is None
+    assert count(2).since(before) == "container"
+    (tmp_path / "vmstat").write_text("oom_kill 4\n")
+    assert count(1).since(before) == "machine"
+    assert OutOfMemory(None, None).since(before) is None
 
 
 HOST = Host(128 * GIB, None, 100 * GIB, 50 * GIB, 64 * GIB, UNLIMITED)

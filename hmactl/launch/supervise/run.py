@@ -6,6 +6,7 @@ from pathlib import Path
 
 from hmactl.launch.failures import FailureLog
 from hmactl.launch.failures_text import render_failures
+from hmactl.launch.out_of_memory import out_of_memory
 from hmactl.launch.supervise.ending import Ending
 from hmactl.launch.supervise.kernel import adopt_orphans
 from hmactl.launch.supervise.leftovers import (
@@ -38,7 +39,7 @@ def supervise(
     ``scratch`` is where a directory may be made if the one for temporary files takes none; ``pool``
     is the name of shared memory that the LMCache server was given.
     """
-    log = FailureLog()
+    log, memory_before = FailureLog(), out_of_memory()
     memory = SharedMemory(pool)
     sockets = None
     *companions, engine = services
@@ -65,6 +66,8 @@ def supervise(
                 supervisor.say(f"removed from /dev/shm what was left there: {', '.join(removed)}")
             if ending.died is not None:
                 log.ended(*ending.died)
+            if (where := out_of_memory().since(memory_before)) is not None:
+                log.ran_out_of_memory(where)
             if not ending.asked:
                 outlets[1].write(f"{render_failures(log, style)}\n".lstrip().encode())
             for outlet in outlets:
