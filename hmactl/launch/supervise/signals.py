@@ -5,7 +5,7 @@ import socket
 from collections import deque
 from collections.abc import Callable
 from types import FrameType, TracebackType
-from typing import Any, Self
+from typing import Self
 
 from hmactl.launch.supervise.loop import READ, Loop
 
@@ -20,25 +20,25 @@ class Signals:
 
     Nothing stays blocked or ignored, because a child would inherit that: a shell starts jobs in
     the background with SIGINT ignored, and vLLM could then not be interrupted. Only SIGHUP stays
-    ignored where it was, which is what ``nohup`` is for.
+    ignored where it was, which is what ``nohup`` is for. Afterwards a stop is not asked for any
+    more: nothing but the exit is left, and it must not be disturbed.
     """
 
     def __init__(self, loop: Loop, on_signal: Callable[[signal.Signals], None]) -> None:
         self._loop = loop
         self._on_signal = on_signal
         self._seen: deque[int] = deque()
-        self._before: dict[signal.Signals, Any] = {}
         self._reading, self._writing = socket.socketpair()
         self._reading.setblocking(False)
         self._writing.setblocking(False)
 
     def __enter__(self) -> Self:
-        self._wakeup = signal.set_wakeup_fd(self._writing.fileno(), warn_on_full_buffer=False)
+        signal.set_wakeup_fd(self._writing.fileno(), warn_on_full_buffer=False)
         for number in (*STOP, *PASSED_ON, signal.SIGCHLD):
             if number == signal.SIGHUP and signal.getsignal(number) == signal.SIG_IGN:
                 continue
-            self._before[number] = signal.signal(number, self._remember)
-        self._mask = signal.pthread_sigmask(signal.SIG_SETMASK, ())
+            signal.signal(number, self._remember)
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
         self._loop.watch(self._reading.fileno(), READ, self._tell)
         return self
 
@@ -49,10 +49,10 @@ class Signals:
         trace: TracebackType | None,
     ) -> None:
         self._loop.unwatch(self._reading.fileno())
-        for number, handler in self._before.items():
-            signal.signal(number, signal.SIG_DFL if handler is None else handler)
-        signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
-        signal.set_wakeup_fd(self._wakeup)
+        for number in (*STOP, *PASSED_ON):
+            signal.signal(number, signal.SIG_IGN)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        signal.set_wakeup_fd(-1)
         self._reading.close()
         self._writing.close()
 
