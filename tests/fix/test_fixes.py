@@ -3,16 +3,13 @@
 from dataclasses import dataclass
 
 import pytest
+from fixing import Linter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hmactl.fix.apply import apply_edits, edits_of
-from hmactl.lint import Pins
-from hmactl.lint_files import lint_text
 from hmactl.rules.misspelt import meant
-from hmactl.sources.given import Given
 
-PINS = Pins("0.32.0", "0.5.6")
+fixed = Linter("0.32.0", "0.5.6").fixed
 HEAD = "model: google/gemma-3-4b-it\nconnector: LMCacheConnectorV1\n"
 SERVE = (
     "vllm serve google/gemma-3-4b-it --kv-transfer-config "
@@ -23,12 +20,6 @@ spec:
   containers:
     - command: [vllm, serve]
 """
-
-
-def fixed(text: str, *, unsafe: bool = False) -> str:
-    result = lint_text("f", text, PINS, Given(), None, named=True)
-    edits = edits_of(result.findings, unsafe=unsafe).get("f", ())
-    return apply_edits(text, edits).text
 
 
 @dataclass(frozen=True)

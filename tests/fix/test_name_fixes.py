@@ -3,27 +3,16 @@
 import re
 
 import pytest
+from fixing import Linter, compose, pod
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hmactl.fix.apply import apply_edits, edits_of
-from hmactl.lint import Pins
-from hmactl.lint_files import FileResult, lint_text
-from hmactl.sources.given import Given
-
-PINS = Pins("0.32.0", "0.5.6")
+LINTER = Linter("0.32.0", "0.5.6")
+lint, found, fixed = LINTER.lint, LINTER.found, LINTER.fixed
 MODEL = "meta-llama/Llama-3.1-8B-Instruct"
 SERVED = '{"kv_connector": "LMCacheMPConnector", "kv_role": "kv_both", '
 HOST = '"kv_connector_extra_config": {"«lmcache.mp.hots|lmcache.mp.host»": "tcp://cache"}}'
-POD = """apiVersion: v1
-kind: Pod
-metadata: {name: a}
-spec:
-  containers:
-    - name: vllm
-      image: vllm/vllm-openai:v0.32.0
-"""
-COMPOSE = "services:\n  a:\n    image: vllm/vllm-openai:v0.32.0\n"
+POD, COMPOSE = pod("0.32.0"), compose("0.32.0")
 
 CASES = {
     ("LMS002", "shell"): f"vllm serve {MODEL} \\\n --kv-transfer-config '{SERVED}{HOST}' # ours\n",
@@ -99,18 +88,6 @@ def written(marked: str) -> str:
 
 def right(marked: str) -> str:
     return re.sub("«[^|»]*\\|([^»]*)»", r"\1", marked)
-
-
-def lint(text: str) -> FileResult:
-    return lint_text("f", text, PINS, Given(), None, named=True)
-
-
-def fixed(text: str) -> str:
-    return apply_edits(text, edits_of(lint(text).findings).get("f", ())).text
-
-
-def found(text: str) -> set[str]:
-    return {finding.id for finding in lint(text).findings}
 
 
 @pytest.mark.parametrize(("case", "marked"), CASES.items(), ids=map(" ".join, CASES))
@@ -203,6 +180,5 @@ def test_hma_asked_off_only_where_changing_it_is_asked_for(marked: str) -> None:
     text = written(marked)
     assert "HMA004" in found(text)
     assert fixed(text) == text
-    edits = edits_of(lint(text).findings, unsafe=True)["f"]
-    assert apply_edits(text, edits).text == right(marked)
+    assert LINTER.fixed(text, unsafe=True) == right(marked)
     assert "HMA004" not in found(right(marked))

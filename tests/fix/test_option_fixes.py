@@ -3,29 +3,18 @@
 import re
 
 import pytest
+from fixing import Linter, compose, pod
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hmactl.fix.apply import apply_edits, edits_of
-from hmactl.lint import Pins
-from hmactl.lint_files import FileResult, lint_text
-from hmactl.sources.given import Given
-
 # The last vLLM that switches HMA off with any connector unless it is asked not to.
-PINS = Pins("0.21.0", None)
+LINTER = Linter("0.21.0", None)
+found, fixed = LINTER.found, LINTER.fixed
 ON = "--no-disable-hybrid-kv-cache-manager"
 JSON = '{"kv_connector":"OffloadingConnector","kv_role":"kv_both"}'
 ESCAPED = JSON.replace('"', '\\"')
 MODEL = "openai/gpt-oss-20b"
-POD = """apiVersion: v1
-kind: Pod
-metadata: {name: a}
-spec:
-  containers:
-    - name: vllm
-      image: vllm/vllm-openai:v0.21.0
-"""
-COMPOSE = "services:\n  a:\n    image: vllm/vllm-openai:v0.21.0\n"
+POD, COMPOSE = pod("0.21.0"), compose("0.21.0")
 
 SHELL = {
     "one line": f"vllm serve {MODEL} «{ON} »--kv-transfer-config '{JSON}'  # ours\n",
@@ -106,18 +95,6 @@ def without(marked: str) -> str:
 
 def with_it(marked: str) -> str:
     return marked.replace("«", "").replace("»", "")
-
-
-def lint(text: str) -> FileResult:
-    return lint_text("f", text, PINS, Given(), None, named=True)
-
-
-def fixed(text: str) -> str:
-    return apply_edits(text, edits_of(lint(text).findings).get("f", ())).text
-
-
-def found(text: str) -> set[str]:
-    return {finding.id for finding in lint(text).findings}
 
 
 @pytest.mark.parametrize("marked", [*SHELL.values(), *OTHERS.values()], ids=[*SHELL, *OTHERS])
