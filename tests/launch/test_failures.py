@@ -5,13 +5,14 @@ import json
 from typing import Literal
 
 import pytest
+from conftest import ROOT
 
 from hmactl.catalogue.failures import failures
 from hmactl.cli import main
 from hmactl.launch.failures import Cause, FailureLog, diagnose
+from hmactl.launch.failures_page import page
 from hmactl.launch.failures_text import render_failures
 from hmactl.rules.pages import all_explained
-from tools import failure_page
 
 # Each as a release printed it: vLLM 0.32.0 and LMCache 0.5.6 where nothing else is said.
 _STARTED = "(APIServer pid=1) INFO 12-02 10:00:00 [utils.py:299] vLLM API server version 0.32.0\n"
@@ -314,4 +315,4 @@ def test_the_data_holds_together() -> None:
 
 
 def test_the_page_is_current() -> None:
-    assert failure_page.PAGE.read_text("utf-8") == failure_page.page()
+    assert (ROOT / "docs" / "failures.md").read_text("utf-8") == page()
