@@ -47,6 +47,12 @@ if TYPE_CHECKING:
     help="Of the server; better in VLLM_API_KEY than on a command line.",
 )
 @click.option(
+    "--ca-file",
+    type=click.Path(dir_okay=False, exists=True, path_type=Path),
+    metavar="FILE",
+    help="The certificates to trust of a server with https, instead of the system's.",
+)
+@click.option(
     "--probe",
     is_flag=True,
     help="Send long prompts and prove that what is stored outside the GPU comes back.",
@@ -73,6 +79,7 @@ def command(
     plan: Path | None,
     output: str,
     color: str,
+    ca_file: Path | None,
     **options: Any,
 ) -> None:
     """Hold a running server against its plan; it is only read from, unless with --probe.
@@ -105,9 +112,9 @@ def command(
     if address is None:
         raise click.UsageError("the deployment has no TCP port of its own: give --url")
     try:
-        server = Server(server_url(address), api_key)
+        server = Server(server_url(address), api_key or None, ca_file=ca_file)
     except ValueError as error:
-        raise click.BadParameter(str(error), param_hint="URL") from None
+        raise click.BadParameter(str(error), param_hint="the server") from None
     try:
         log = read_logs(logs)
     except OSError as error:

@@ -1,11 +1,17 @@
 """A running server held against its plan: parsing, comparing, and asking with limits."""
 
+import contextlib
 import http.server
 import json
+import shutil
+import socket
+import ssl
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol
 
 import pytest
 
@@ -16,6 +22,7 @@ from hmactl.launch.verify.log import parse_log
 from hmactl.launch.verify.metrics import Metrics
 from hmactl.launch.verify.result import Comparison, State
 from hmactl.launch.verify.server import NoAnswerError, Server, server_url
+from hmactl.launch.verify.text import render_verification
 from hmactl.launch.verify.verify import verify
 from hmactl.report.model import DeploymentReport
 
@@ -218,7 +225,12 @@ def test_addresses(text: str, url: str | None) -> None:
 
 
 Answer = tuple[int, bytes]
-Serve = Callable[[dict[str, Answer]], tuple[str, list[tuple[str, str | None]]]]
+
+
+class Serve(Protocol):
+    def __call__(
+        self, answers: dict[str, Answer], certificate: Path | None = None
+    ) -> tuple[str, list[tuple[str, str | None]]]: ...
 
 
 @pytest.fixture
@@ -226,7 +238,9 @@ def serve() -> Iterator[Serve]:
     """A server with canned answers; it notes path and Authorization of each request."""
     started: list[http.server.ThreadingHTTPServer] = []
 
-    def start(answers: dict[str, Answer]) -> tuple[str, list[tuple[str, str | None]]]:
+    def start(
+        answers: dict[str, Answer], certificate: Path | None = None
+    ) -> tuple[str, list[tuple[str, str | None]]]:
         asked: list[tuple[str, str | None]] = []
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -252,9 +266,15 @@ def serve() -> Iterator[Serve]:
                 pass
 
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        if certificate is not None:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificate)
+            server.socket = context.wrap_socket(server.socket, server_side=True)
+            server.handle_error = lambda *_arguments: None  # type: ignore[method-assign]
         started.append(server)
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        return f"http://127.0.0.1:{server.server_port}", asked
+        scheme = "http" if certificate is None else "https"
+        return f"{scheme}://127.0.0.1:{server.server_port}", asked
 
     yield start
     for server in started:
@@ -286,7 +306,7 @@ def test_what_it_does_not_tell_is_unknown(serve: Serve) -> None:
         ("/v1/models", (200, b"<html>"), "not JSON"),
         ("/v1/models", (401, b'{"error": {"message": "Unauthorized"}}'), "401: Unauthorized"),
         ("/metrics", (200, b"x" * (17 << 20)), "more than 16 MiB"),
-        ("/metrics", (200, b"drip"), "did not end within 0.5 s"),
+        ("/metrics", (200, b"drip"), "did not answer within 0.5 s"),
     ],
 )
 def test_a_server_that_cannot_be_asked(serve: Serve, path: str, answer: Answer, words: str) -> None:
@@ -295,6 +315,121 @@ def test_a_server_that_cannot_be_asked(serve: Serve, path: str, answer: Answer, 
     assert verification.failure is not None
     assert words in verification.failure
     assert verification.status == 2
+
+
+@contextlib.contextmanager
+def _raw(answer: Callable[[socket.socket], None]) -> Iterator[str]:
+    """A server that speaks no proper HTTP."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def serve_one() -> None:
+            with contextlib.suppress(OSError):
+                connection, _ = listening.accept()
+                with connection:
+                    answer(connection)
+
+        threading.Thread(target=serve_one, daemon=True).start()
+        yield f"127.0.0.1:{listening.getsockname()[1]}"
+
+
+def _dripping(connection: socket.socket) -> None:
+    connection.sendall(b"HTTP/1.1 200 OK\r\nX: ")
+    for _ in range(200):
+        connection.sendall(b"x")
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "answer", "words"),
+    [
+        ("http", _dripping, "did not answer within 0.5 s"),
+        ("http", lambda c: c.sendall(b"SSH-2.0-OpenSSH_9\r\n"), "cannot be reached"),
+        ("https", lambda c: c.sendall(b"HTTP/1.1 400 Bad\r\n\r\n"), "TLS fails"),
+    ],
+)
+def test_what_is_no_web_server(
+    scheme: str, answer: Callable[[socket.socket], None], words: str
+) -> None:
+    with _raw(answer) as address:
+        started = time.monotonic()
+        verification = verify(Server(f"{scheme}://{address}", timeout=0.5), None, None, wait=0)
+        assert verification.status == 2
+        assert words in str(verification.failure)
+        assert time.monotonic() - started < 5
+
+
+@pytest.mark.parametrize("key", ["two\nlines", "caf\N{LATIN SMALL LETTER E WITH ACUTE}"])
+def test_a_key_that_no_header_can_have_is_not_quoted(key: str) -> None:
+    with pytest.raises(ValueError, match="one line of ASCII") as error:
+        Server("http://h", key)
+    assert key not in str(error.value)
+    assert key not in repr(Server("http://h", "key"))
+
+
+def test_a_key_that_the_server_says_again_is_hidden(serve: Serve) -> None:
+    url, _ = serve(VLLM | {"/v1/models": (401, b'{"error": "no such key: s3cret"}')})
+    failure = verify(Server(url, "s3cret"), None, None, wait=0).failure
+    assert failure == "/v1/models answered 401: no such key: ***"
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A certificate of 127.0.0.1 that nobody signed, with its key."""
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("there is no openssl")
+    path = tmp_path_factory.mktemp("tls") / "both.pem"
+    subprocess.run(
+        [
+            *(openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"),
+            *("-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"),
+            *("-keyout", str(path.with_name("key.pem")), "-out", str(path)),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    with path.open("a") as file:
+        file.write(path.with_name("key.pem").read_text())
+    return path
+
+
+def test_tls_with_a_certificate_of_ones_own(serve: Serve, certificate: Path) -> None:
+    url, _ = serve(VLLM, certificate)
+    failure = str(verify(Server(url), None, None, wait=0).failure)
+    assert "certificate is not trusted" in failure
+    assert "--ca-file" in failure
+    assert verify(Server(url, ca_file=certificate), None, None, wait=0).status == 0
+    with pytest.raises(ValueError, match="no certificates"):
+        Server(url, ca_file=Path(__file__))
+
+
+def test_what_a_server_says_moves_no_cursor(serve: Serve) -> None:
+    model = {"id": "m", "root": "/m\x1b]0;title\x07\x1b[2Jx", "max_model_len": 8192}
+    url, _ = serve(VLLM | {"/v1/models": (200, json.dumps({"data": [model]}).encode())})
+    text = render_verification(verify(Server(url), None, None, wait=0))
+    assert "/m" in text
+    assert "\x1b" not in text
+    assert "\x07" not in text
+
+
+@pytest.mark.parametrize(
+    "info",
+    [
+        b'{"vllm_config": {"scheduler_config": "text", "kv_transfer_config": []}}',
+        b'{"vllm_config": []}',
+        b"[]",
+    ],
+)
+def test_a_configuration_of_another_form_is_unknown(serve: Serve, info: bytes) -> None:
+    url, _ = serve(VLLM | {"/server_info": (200, info)})
+    assert read_found(Server(url), None).hma_on is None
+
+
+def test_adapters_are_no_models_of_the_plan(serve: Serve) -> None:
+    data = [{"id": "lora", "root": "/l", "parent": "m"}, {"id": "m", "root": "/m", "parent": None}]
+    url, _ = serve(VLLM | {"/v1/models": (200, json.dumps({"data": data}).encode())})
+    found = read_found(Server(url), None)
+    assert (found.models, found.root) == (("m",), "/m")
 
 
 def test_a_redirect_takes_no_key_along(serve: Serve) -> None:

@@ -41,15 +41,18 @@ def complete(server: Server, model: str, prompt: Sequence[int], timeout: float) 
     logprobs: list[float] = []
     alternatives: list[Mapping[str, float]] = []
     for event in server.events("/v1/completions", body, timeout):
-        for choice in event.get("choices", ()):
-            found: Any = choice.get("logprobs")
-            if not isinstance(found, dict):
-                continue
-            if first is None:
-                first = time.monotonic() - started
-            tokens += map(str, found.get("tokens", ()))
-            logprobs += [float(value) for value in found.get("token_logprobs", ())]
-            alternatives += [dict(top or {}) for top in found.get("top_logprobs") or ()]
+        try:
+            for choice in event.get("choices") or ():
+                found: Any = choice.get("logprobs")
+                if not found:
+                    continue
+                if first is None:
+                    first = time.monotonic() - started
+                tokens += map(str, found["tokens"])
+                logprobs += map(float, found["token_logprobs"])
+                alternatives += [dict(top or {}) for top in found.get("top_logprobs") or ()]
+        except (AttributeError, KeyError, TypeError, ValueError):
+            raise NoAnswerError("/v1/completions does not answer as vLLM does") from None
     if first is None or len(tokens) != len(logprobs):
         raise NoAnswerError("/v1/completions ended without an answer")
     return Completion(first, tuple(tokens), tuple(logprobs), tuple(alternatives))

@@ -61,6 +61,8 @@ def read_found(server: Server, log: Log | None) -> Found:
     samples = metrics.samples(_CACHE)
     if not samples:
         raise NoAnswerError(f"/metrics has no {_CACHE}: this is no vLLM server")
+    # Adapters are listed beside the model that they are for.
+    models = [model for model in models if model.get("parent") is None]
     first: Mapping[str, Any] = models[0] if models else {}
     config = _configuration(server)
     return Found(
@@ -101,7 +103,9 @@ def _configuration(server: Server) -> Mapping[str, Any]:
 
 def _hma(config: Mapping[str, Any]) -> bool | None:
     scheduler = config.get("scheduler_config")
-    disabled = scheduler.get("disable_hybrid_kv_cache_manager") if scheduler else None
+    if not isinstance(scheduler, dict):
+        return None
+    disabled = scheduler.get("disable_hybrid_kv_cache_manager")
     return not disabled if isinstance(disabled, bool) else None
 
 
@@ -145,6 +149,6 @@ def _whole(value: Any) -> int | None:
 def _number(value: Any) -> float | None:
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         return None
     return number if abs(number) < 2**62 else None

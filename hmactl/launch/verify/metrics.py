@@ -1,5 +1,6 @@
 """Metrics in the text form of Prometheus."""
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,6 +32,8 @@ class Metrics:
             try:
                 value = float(found["value"])
             except ValueError:
+                continue
+            if not math.isfinite(value):
                 continue
             labels = {
                 label["name"]: re.sub(r"\\.", lambda m: _ESCAPES.get(m[0], m[0]), label["value"])

@@ -51,4 +51,4 @@ class Verification(_Frozen):
     @property
     def status(self) -> int:
         """The exit status: 0 as planned, 1 something differs, 2 it could not be asked."""
-        return 2 if self.failure is not None else 1 if self.differs else 0
+        return 1 if self.differs else 2 if self.failure is not None else 0

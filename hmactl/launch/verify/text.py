@@ -1,6 +1,8 @@
 """A verification for a person at a terminal."""
 
+import json
 from collections.abc import Iterator
+from typing import Any
 
 from hmactl.launch.verify.result import Comparison, State, Verification
 from hmactl.report.finding_text import Style, plain
@@ -11,7 +13,21 @@ _WORDS = {State.SAME: "as planned", State.DIFFERS: "differs", State.UNKNOWN: "no
 
 def render_verification(verification: Verification, style: Style = plain) -> str:
     """A table of what was planned and found, then the verdict. Ends without a newline."""
-    return "\n".join(_lines(verification, style))
+    return "\n".join(_lines(_shown(verification), style))
+
+
+def _shown(verification: Verification) -> Verification:
+    """Without characters that would move a terminal's cursor: a server may say anything."""
+    texts = json.loads(verification.model_dump_json(by_alias=True))
+    return Verification.model_validate(_harmless(texts))
+
+
+def _harmless(value: Any) -> Any:
+    if isinstance(value, str):
+        return "".join(one if one.isprintable() else "?" for one in value)
+    if isinstance(value, dict):
+        return {name: _harmless(one) for name, one in value.items()}
+    return [_harmless(one) for one in value] if isinstance(value, list) else value
 
 
 def _lines(verification: Verification, style: Style) -> Iterator[str]:
@@ -44,11 +60,12 @@ def _word(one: Comparison) -> str:
 
 
 def _verdict(verification: Verification, style: Style) -> str:
-    if verification.failure is not None:
-        return f"verdict: {style('cannot be asked', 'error')}: {verification.failure}"
     wrong = [one.what for one in verification.comparisons if one.state is State.DIFFERS]
     if wrong:
-        return f"verdict: {style('differs', 'error')}: {', '.join(dict.fromkeys(wrong))}"
+        left = f"; the rest: {verification.failure}" if verification.failure else ""
+        return f"verdict: {style('differs', 'error')}: {', '.join(dict.fromkeys(wrong))}{left}"
+    if verification.failure is not None:
+        return f"verdict: {style('cannot be asked', 'error')}: {verification.failure}"
     same = sum(one.state is State.SAME for one in verification.comparisons)
     open_ = [
         one.what
