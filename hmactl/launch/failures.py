@@ -12,6 +12,8 @@ from hmactl.report.redact import redact
 _ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 _LONGEST_LINE = 20_000
 _LONGEST_EVIDENCE = 400
+# What of a line is looked at closely, on both sides of the words that made it interesting.
+_BEFORE, _BEHIND = 300, 1500
 # An operator's own text may hold any words; vLLM logs it where requests are logged.
 _REQUEST = "Received request"
 # A traceback quotes the line that raised before it says what was raised. A backslash is of a log
@@ -157,7 +159,9 @@ class FailureLog:
     def _consider(self, who: str, line: str, failure: Failure, sign: Sign) -> None:
         if sign.after and (who, sign.after) not in self._shown:
             return
-        said = sign.match(line)
+        at = line.find(sign.words)
+        part = line[max(0, at - _BEFORE) : at + _BEHIND]
+        said = sign.match(part)
         if said is None:
             return
         if (
@@ -174,7 +178,7 @@ class FailureLog:
                 details.append(redact(template.format_map(said)))
             except KeyError:
                 continue
-        cause = self._found[failure.id] = _cause(failure, who, _shortened(line), tuple(details))
+        cause = self._found[failure.id] = _cause(failure, who, _shortened(part), tuple(details))
         if not failure.deadly:
             self._news.append(cause)
         if failure.exception:

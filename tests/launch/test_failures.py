@@ -2,6 +2,7 @@
 
 import io
 import json
+import time
 from typing import Literal
 
 import pytest
@@ -264,6 +265,23 @@ def test_an_exception_of_a_server_that_serves_is_no_failure() -> None:
     log.feed("vllm", "ERROR [core.py:1520] EngineCore encountered a fatal error.")
     log.feed("vllm", "ERROR [core.py:1520] IndexError: index 7 is out of bounds")
     assert log.unexplained() == "IndexError: index 7 is out of bounds"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ": error: argument --" + "a" * 20000,
+        "GiB KV cache is needed, which is larger than the available KV cache memory"
+        + "max seq len (1), (1 GiB KV cache is needed" * 400,
+        "is less than desired GPU memory utilization" + "(1/1 GiB) on startup" * 900,
+        "r: " + "Error" * 4000,
+        "raise " * 3000,
+    ],
+)
+def test_no_line_takes_long(line: str) -> None:
+    began = time.process_time()
+    _causes(line)
+    assert time.process_time() - began < 0.5
 
 
 def test_secrets_stay_hidden() -> None:
