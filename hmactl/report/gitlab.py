@@ -27,7 +27,8 @@ def _entry(one: LintFinding, fingerprint: str) -> dict[str, object]:
     path = finding.origin.source if one.file is None else os.path.normpath(one.file)
     parts = (finding.message, finding.consequence, finding.fix and f"fix: {finding.fix}")
     return {
-        "description": "; ".join(redact(part) for part in parts if part),
+        # Shown in one line.
+        "description": "; ".join(redact(part) for part in parts if part).replace("\n", " "),
         "check_name": finding.id,
         "fingerprint": fingerprint,
         "severity": _SEVERITIES[finding.severity],

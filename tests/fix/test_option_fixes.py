@@ -1,11 +1,15 @@
 """A flag more, or one less, in every form: what stands between « and » is all that changes."""
 
 import re
+from typing import Any
 
 import pytest
 from fixing import Linter, compose, pod
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from hmactl import lint_files
+from hmactl.sources.read import read_source
 
 # The last vLLM that switches HMA off with any connector unless it is asked not to.
 LINTER = Linter("0.21.0", None)
@@ -117,6 +121,8 @@ def test_the_needless_flag(marked: str) -> None:
 
 
 UNCERTAIN = {
+    "shared, in quotes": f"A=\"--kv-transfer-config\"\nvllm serve {MODEL} $A '{JSON}'\n"
+    f"vllm serve {SMALL} $A '{LMCACHE}'\n",
     # With the flag the second server would not start.
     "shared": f"A=--kv-transfer-config\nvllm serve {MODEL} $A '{JSON}'\n"
     f"vllm serve {SMALL} $A '{LMCACHE}'\n",
@@ -132,6 +138,30 @@ UNCERTAIN = {
 def test_no_edit_where_the_place_is_not_certain(text: str) -> None:
     assert "HMA013" in found(text)
     assert fixed(text) == text
+
+
+def test_edits_that_hold_beside_one_that_does_not() -> None:
+    server = f"vllm serve {MODEL} --kv-transfer-config '{JSON}'\n"
+    text = UNCERTAIN["shared"] + server + server
+    assert fixed(text) == UNCERTAIN["shared"] + server.replace("--kv", f"{ON} --kv", 1) * 2
+
+
+def test_many_servers_are_not_read_once_for_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    server = f"vllm serve {MODEL} --kv-transfer-config '{JSON}'\n"
+    readings = []
+    read = read_source
+
+    def counted(*arguments: Any) -> Any:
+        readings.append(arguments[1])
+        return read(*arguments)
+
+    monkeypatch.setattr(lint_files, "read_source", counted)
+    assert fixed(server * 20) == server.replace("--kv", f"{ON} --kv", 1) * 20
+    assert len(readings) == 2
+    readings.clear()
+    shared = UNCERTAIN["shared"].replace("A=--kv-transfer-config", 'A="--kv-transfer-config"')
+    assert fixed(shared + server * 20) == shared + server * 20
+    assert len(readings) == 2
 
 
 def test_a_flag_with_a_comment_behind_it_stays() -> None:
