@@ -9,7 +9,7 @@ from hmactl.launch.render.model import Endpoint, Program, Reference, Rendered, T
 
 _UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff]")
 _UNSEEN_OR_LINE = re.compile(rf"{_UNSEEN.pattern}|\n")
-_IN_C = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\t": "\\t"}
+_IN_C = {"\\": r"\x5c", "'": r"\x27", "\n": r"\n", "\t": r"\t"}
 
 
 def shell_word(text: Text, *, multiline: bool = True) -> str:
@@ -35,8 +35,8 @@ def _literal(text: str, escaped: re.Pattern[str]) -> str:
 
 
 def _escape(character: str) -> str:
-    code = ord(character)
-    return f"\\x{code:02x}" if code < 0x80 else f"\\u{code:04x}"
+    # Of bytes, because what a code comes to depends on the locale.
+    return "".join(f"\\x{byte:02x}" for byte in character.encode())
 
 
 def shell_lines(program: Program, *, multiline: bool = True) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 import fnmatch
 import re
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
@@ -25,8 +26,14 @@ _ESCAPES = {
     "double": re.compile(r'\\([$`"\\\n])'),
     "heredoc": re.compile(r"\\([$`\\\n])"),
 }
-_ANSI = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"', "a": "\a", "e": "\x1b"}
-_ANSI_ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|.)", re.DOTALL)
+_ANSI = {
+    "n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v",
+    "\\": "\\", "'": "'", '"': '"', "?": "?", "e": "\x1b", "E": "\x1b",
+}
+_ANSI_ESCAPE = re.compile(
+    r"\\(x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}|[0-7]{1,3}|.)", re.DOTALL
+)
+_SURROGATES = range(0xD800, 0xE000)
 _BLANKS = re.compile(r"[ \t\n]+")
 _ALL_OF = re.compile(r"\$(@|\{[^}]*@)")  # comes to no word at all where there is nothing
 _MOST_LEVELS = 60
@@ -398,13 +405,22 @@ def _ansi(piece: Piece) -> Piece:
     def replaced(match: re.Match[str]) -> str:
         escape = match[1]
         if escape[0] == "x" and len(escape) > 1:
-            return chr(int(escape[1:], 16))
+            return _byte(int(escape[1:], 16))
+        if escape[0] in "uU" and len(escape) > 1:
+            code = int(escape[1:], 16)
+            return chr(code) if code <= sys.maxunicode and code not in _SURROGATES else match[0]
         if escape.isdigit():
-            return chr(int(escape, 8) & 0xFF) if set(escape) <= set("01234567") else match[0]
+            return _byte(int(escape, 8) & 0xFF) if set(escape) <= set("01234567") else match[0]
         return _ANSI.get(escape, match[0])
 
-    text = _ANSI_ESCAPE.sub(replaced, piece.text)
+    # Such an escape is a byte, of which several may be one character.
+    made = _ANSI_ESCAPE.sub(replaced, piece.text)
+    text = made.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     return Piece(text, piece.places if text == piece.text else places_of_point(piece.places.at(0)))
+
+
+def _byte(value: int) -> str:
+    return chr(value) if value < 0x80 else chr(0xDC00 + value)
 
 
 def _without_last_lines(value: Value) -> Value:
