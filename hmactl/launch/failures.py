@@ -2,11 +2,13 @@
 
 import re
 import signal
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Literal
 
 from hmactl.catalogue.failures import Failure, Sign, failures
+from hmactl.launch.verify.log import last_start
 from hmactl.report.redact import redact
 
 _ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
@@ -208,13 +210,25 @@ class FailureLog:
         return awaiting is not None
 
 
-def diagnose(lines: Iterable[str]) -> FailureLog:
+def diagnose_stream(lines: Iterable[str]) -> FailureLog:
     """Read the log of one server, which may hold earlier starts: only the last one counts."""
     log = FailureLog()
     for line in lines:
         if _START in line:
             log = FailureLog()
         log.feed("", line.rstrip("\r\n"))
+    return log
+
+
+def diagnose_files(paths: Sequence[Path]) -> FailureLog:
+    """Read the logs of one server, such as its output and its errors. Raises OSError.
+
+    Of each only the last start counts, if it says where that is, and the last 64 MiB.
+    """
+    log = FailureLog()
+    for path in paths:
+        for line in last_start(path).splitlines():
+            log.feed("", line)
     return log
 
 

@@ -2,15 +2,17 @@
 
 import io
 import json
+import subprocess
+import sys
 import time
+from pathlib import Path
 from typing import Literal
 
 import pytest
 from conftest import ROOT
 
 from hmactl.catalogue.failures import failures
-from hmactl.cli import main
-from hmactl.launch.failures import Cause, FailureLog, diagnose
+from hmactl.launch.failures import Cause, FailureLog, diagnose_files, diagnose_stream
 from hmactl.launch.failures_page import page
 from hmactl.launch.failures_text import render_failures
 from hmactl.rules.pages import all_explained
@@ -290,8 +292,18 @@ def test_secrets_stay_hidden() -> None:
 
 
 def test_only_the_last_start_of_a_log_counts() -> None:
-    log = diagnose(io.StringIO(_STARTED + _TOO_LONG + _LAST_WORDS + _STARTED + "INFO ready\n"))
+    log = diagnose_stream(
+        io.StringIO(_STARTED + _TOO_LONG + _LAST_WORDS + _STARTED + "INFO ready\n")
+    )
     assert log.causes() == ()
+
+
+def test_output_and_errors_in_two_files_in_any_order(tmp_path: Path) -> None:
+    output, errors = tmp_path / "stdout.log", tmp_path / "stderr.log"
+    output.write_text(_STARTED + _TOO_LONG + _STARTED + "INFO ready\n")
+    errors.write_bytes(_DEGRADED.encode() + b"\xff\xfe\n")
+    for paths in ((output, errors), (errors, output)):
+        assert [one.id for one in diagnose_files(paths).causes()] == ["lmcache-not-initialised"]
 
 
 def test_one_screen() -> None:
@@ -305,21 +317,25 @@ def test_one_screen() -> None:
     assert "also: " in text
 
 
-def test_the_command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(_TOO_LONG.encode())))
-    with pytest.raises(SystemExit) as ended:
-        main(["diagnose", "--format", "json"])
-    said = json.loads(capsys.readouterr().out)
-    assert ended.value.code == 1
-    assert [cause["id"] for cause in said["causes"]] == ["request-does-not-fit"]
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(_STARTED.encode())))
-    with pytest.raises(SystemExit) as ended:
-        main(["diagnose", "-"])
-    assert ended.value.code == 0
-    assert "no known cause" in capsys.readouterr().out
-    with pytest.raises(SystemExit) as ended:
-        main(["diagnose", "no-such-file.log"])
-    assert ended.value.code == 2
+def _diagnosed(*arguments: str, stdin: bytes = b"") -> tuple[int, str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "hmactl", "diagnose", *arguments],
+        input=stdin,
+        capture_output=True,
+        check=False,
+    )
+    return done.returncode, (done.stdout + done.stderr).decode()
+
+
+def test_the_command() -> None:
+    status, text = _diagnosed("--format", "json", stdin=b"\xff\n" + _TOO_LONG.encode())
+    assert status == 1
+    assert [cause["id"] for cause in json.loads(text)["causes"]] == ["request-does-not-fit"]
+    assert _diagnosed("-", stdin=_STARTED.encode()) == (0, "no known cause of a failure\n")
+    status, text = _diagnosed("no-such-file.log")
+    assert status == 2
+    assert "no-such-file.log" in text
+    assert _diagnosed("-", __file__)[0] == 2
 
 
 def test_the_data_holds_together() -> None:

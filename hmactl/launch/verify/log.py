@@ -37,19 +37,25 @@ class Log:
 
 
 def read_logs(paths: Sequence[Path]) -> Log | None:
-    """Read the last 64 MiB of each log of one server. None without logs. Raises OSError."""
-    texts = []
-    for path in paths:
-        with path.open("rb") as file:
-            size = file.seek(0, 2)
-            file.seek(max(0, size - _LARGEST))
-            texts.append(_last_start(file.read(_LARGEST).decode("utf-8", "replace")))
-    return parse_log("\n".join(texts)) if texts else None
+    """What the logs of one server say together. None without logs. Raises OSError."""
+    return _parse("\n".join(map(last_start, paths))) if paths else None
+
+
+def last_start(path: Path) -> str:
+    """What a log has of the last start in it, at most 64 MiB. Raises OSError."""
+    with path.open("rb") as file:
+        size = file.seek(0, 2)
+        file.seek(max(0, size - _LARGEST))
+        return _last_start(file.read(_LARGEST).decode("utf-8", "replace"))
 
 
 def parse_log(text: str) -> Log:
     """What the text of a log says."""
-    text = _last_start(_ESCAPE.sub("", text))
+    return _parse(_last_start(text))
+
+
+def _parse(text: str) -> Log:
+    text = _ESCAPE.sub("", text)
     size, concurrency, groups = _SIZE.search(text), _CONCURRENCY.search(text), _GROUPS.search(text)
     return Log(
         text,
