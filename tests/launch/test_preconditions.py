@@ -125,12 +125,15 @@ def test_a_model_with_links_to_nothing(tmp_path: Path) -> None:
     model.mkdir()
     (model / "config.json").write_text("{}")
     (model / "model-00001.safetensors").symlink_to("../blobs/gone")
+    # vLLM reads neither, where there are safetensors.
     (model / "README.md").symlink_to("gone")
+    (model / "pytorch_model.bin").symlink_to("gone")
     case = _case("model: model")
     (problem,) = _files(tmp_path, case)
     assert problem.fatal
     assert problem.problem.endswith("model-00001.safetensors")
     (model / "model-00001.safetensors").unlink()
+    (model / "model-00001.safetensors").touch()
     assert _files(tmp_path, case) == []
 
 

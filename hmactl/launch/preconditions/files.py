@@ -13,7 +13,9 @@ _FILES = ("ssl-keyfile", "ssl-certfile", "ssl-ca-certs")
 # These may also be a text or a name; only what can be nothing but a path is looked at.
 _PERHAPS_FILES = ("chat-template", "tool-parser-plugin", "reasoning-parser-plugin")
 _NO_PATH = frozenset("{}\n")
-_WEIGHTS = (".safetensors", ".bin", ".pt", ".gguf", ".json", ".model")
+# In the order in which vLLM looks for weights: it takes one kind.
+_WEIGHTS = (".safetensors", ".bin", ".pt", ".gguf")
+_BESIDE = frozenset({"config.json", "tokenizer.json", "tokenizer.model", "tokenizer_config.json"})
 _MOST = 3
 _ENDS = "vLLM ends when it starts"
 
@@ -60,7 +62,10 @@ def _model(named: str, directory: Path) -> Iterator[Problem]:
     # A name of the hub is no directory, and what is no model was refused by the check.
     if not named or not path.is_dir():
         return
-    files = [file for file in path.iterdir() if file.suffix in _WEIGHTS]
+    files = list(path.iterdir())
+    kinds = {file.suffix for file in files}
+    weights = next((kind for kind in _WEIGHTS if kind in kinds), None)
+    files = [one for one in files if one.name in _BESIDE or one.suffix == weights]
     bad = sorted(file.name for file in files if not os.access(file, os.R_OK))
     if bad:
         shown = ", ".join(bad[:_MOST]) + (
