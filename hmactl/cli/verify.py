@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ import click
 from hmactl.cli.options import engine_options, source_options
 
 if TYPE_CHECKING:
+    from hmactl.facts.facts import Facts
     from hmactl.launch.verify.found import Found
     from hmactl.launch.verify.result import Comparison
     from hmactl.launch.verify.server import Server
@@ -73,13 +74,29 @@ if TYPE_CHECKING:
     metavar="SECONDS",
     help="Give up on the answers of a probe after this long.",
 )
+@click.option(
+    "--watch",
+    is_flag=True,
+    help="Then show what the server does with its cache, until it is interrupted.",
+)
+@click.option(
+    "--interval",
+    type=click.FloatRange(min=0.1),
+    default=2.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Look this often with --watch.",
+)
 @click.option("--format", "output", type=click.Choice(("text", "json")), default="text")
 def command(
     target: str,
+    *,
     plan: Path | None,
     output: str,
     color: str,
     ca_file: Path | None,
+    watch: bool,
+    interval: float,
     **options: Any,
 ) -> None:
     """Hold a running server against its plan; it is only read from, unless with --probe.
@@ -102,10 +119,12 @@ def command(
     is_url = target.startswith(("http://", "https://"))
     if is_url and url is not None:
         raise click.UsageError("--url is for a SOURCE; the address is given already")
+    if watch and output == "json":
+        raise click.UsageError("--watch is for people, and has no --format json")
     if plan is not None and not is_url:
         raise click.UsageError("--plan is for a URL; the plan of a SOURCE is made anew")
     if is_url:
-        made = _Made(None if plan is None else _reported(plan), target, None)
+        made = _Made(None if plan is None else _reported(plan), target)
     else:
         made = _checked(target, dict(options))
     address = url or made.url
@@ -128,23 +147,38 @@ def command(
         click.echo(verification.model_dump_json(indent=2, by_alias=True))
     else:
         click.echo(render_verification(verification, styler(color)))
+    if watch and verification.failure is None:
+        from hmactl.cli.watching import watch_server
+
+        watch_server(server, interval)
+        sys.exit(0)
     sys.exit(verification.status)
 
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """The plan, where its server would answer, and the tokens that its connector stores at once."""
+    """The plan, where its server would answer, and what the plan was made of.
+
+    ``chunk`` are the tokens that its connector stores at once.
+    """
 
     report: "DeploymentReport | None"
-    url: str | None
-    chunk: int | None
+    url: str | None = None
+    facts: "Facts | None" = None
+
+    @property
+    def chunk(self) -> int | None:
+        from hmactl.facts.lmcache_memory import chunk_tokens, server_chunk_tokens
+
+        if self.facts is None:
+            return None
+        return chunk_tokens(self.facts) or server_chunk_tokens(self.facts)
 
 
 def _checked(source: str, asking: dict[str, Any]) -> _Made:
     """The plan of a source."""
     from hmactl.cli.asking import Asking
     from hmactl.cli.reading import Reading, UsageFailure
-    from hmactl.facts.lmcache_memory import chunk_tokens, server_chunk_tokens
     from hmactl.launch.address import serve_url
     from hmactl.report.build import build_report
 
@@ -158,32 +192,31 @@ def _checked(source: str, asking: dict[str, Any]) -> _Made:
     if checked.deployment is None or checked.facts is None or checked.verdict.flag is None:
         reason = checked.failure or checked.verdict.reason
         raise UsageFailure(f"{source} has no plan: {reason}; see `hmactl check {source}`")
-    chunk = chunk_tokens(checked.facts) or server_chunk_tokens(checked.facts)
     report = build_report([checked]).deployments[0]
-    return _Made(report, serve_url(checked.deployment), chunk)
+    return _Made(report, serve_url(checked.deployment), checked.facts)
 
 
 def _probing(
     server: "Server", made: _Made, options: dict[str, Any], *, quiet: bool
-) -> "Callable[[Found], tuple[Comparison, ...]]":
+) -> "Callable[[Found], Iterable[Comparison]]":
     """The probe, to be run once it is known what the server says of itself."""
-    from hmactl.launch.verify.probe import Probe
-    from hmactl.launch.verify.probe_size import CannotProbeError
-    from hmactl.launch.verify.verify import why_no_probe
+    from hmactl.launch.verify.probe import Bounds, Probe
+    from hmactl.launch.verify.tier import planned_tier
+    from hmactl.launch.verify.verify import plans_no_hits, why_no_hits
 
     def tell(text: str) -> None:
         if not quiet:
             click.echo(f"hmactl: {text}", err=True)
 
-    def probe(found: "Found") -> "tuple[Comparison, ...]":
-        if (reason := why_no_probe(made.report, found)) is not None:
-            raise CannotProbeError(reason)
+    def probe(found: "Found") -> "Iterable[Comparison]":
         return Probe(
             server,
             found,
             made.chunk,
-            budget=options["_tokens"],
-            timeout=options["_timeout"],
+            Bounds(options["_tokens"], options["_timeout"]),
+            no_hits=why_no_hits(made.report, found),
+            planned=plans_no_hits(made.report),
+            tier=None if made.facts is None else planned_tier(made.facts, server),
             tell=tell,
         ).run()
 

@@ -31,9 +31,14 @@ def test_it_fits_and_goes_beyond_what_it_must(
     assert sizes.long < 16 * blocks
     assert sizes.long > (chunk or 256)
     assert 0 < sizes.shared < sizes.long
-    assert 5 * sizes.long + sizes.push <= budget
+    several = sizes.at_once * sizes.each
+    assert 5 * sizes.long + 4 * several + sizes.push * (2 if several else 1) <= budget
+    assert 0 <= sizes.each <= sizes.long
+    assert several <= 16 * blocks // 2
+    assert bool(sizes.at_once) == bool(sizes.expected_at_once(0)) or chunk is None
+    assert sizes.at_once != 1
     assert sizes.push_length < max_model_len
-    assert resets or sizes.push >= 16 * blocks
+    assert resets or sizes.push >= 16 * blocks + sizes.at_once * sizes.each
     assert 0 < sizes.expected(0) <= sizes.long
     if chunk is not None:
         assert sizes.expected(0) % chunk == 0

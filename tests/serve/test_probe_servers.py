@@ -50,6 +50,8 @@ def test_every_chunk_comes_back_from_an_lmcache_server(
         assert found.said["hma"]["found"] == "on"
         assert found.said["external-hits"]["planned"] == "4,096 tokens, 16 chunks"
         assert found.tokens("external-hits") == 4096
+        assert found.said["external-hits-at-once"]["planned"].startswith("9,")
+        assert found.said["stored"]["found"].endswith(" objects")
         assert set(found.states().values()) == {"same"}
 
 
@@ -79,6 +81,7 @@ def test_a_server_that_dies_of_its_first_prompt(tmp_path: Path, engine: Engine) 
     model = tiny_model("jamba", tmp_path)
     with probed(tmp_path, model, "") as one:
         assert one.verify().status == 0
+        assert one.verify(plan=False).status == 0
         found = one.verify("--probe")
         assert found.status == 1, found
         assert found.said["answers"]["state"] == "differs"

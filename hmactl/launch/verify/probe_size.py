@@ -7,6 +7,7 @@ from hmactl.launch.verify.found import Cache
 ANSWER_TOKENS = 4
 _CHUNKS = 16
 _PUSH_LENGTH = 8192
+_AT_ONCE = 3
 
 
 class CannotProbeError(Exception):
@@ -17,7 +18,8 @@ class CannotProbeError(Exception):
 class Sizes:
     """In tokens. ``long`` is the prompt whose prefix must come back, ``shared`` the part of it
     that the shorter prompt has, too. ``push`` in prompts of ``push_length`` pushes a prompt out of
-    the GPU's cache. ``chunk`` None: it is not known how much is stored at a time.
+    the GPU's cache. ``chunk`` None: it is not known how much is stored at a time. ``at_once``
+    prompts of ``each`` are sent at the same time; fewer than two: there is no room for that.
     """
 
     long: int
@@ -25,12 +27,21 @@ class Sizes:
     chunk: int | None
     push: int
     push_length: int
+    at_once: int = 0
+    each: int = 0
 
     def expected(self, local: int) -> int:
-        """The tokens that must come from outside where the GPU still had ``local``."""
+        """The tokens of the long prompt that must come from outside where the GPU had ``local``."""
+        return self._expected(self.long, 1, local)
+
+    def expected_at_once(self, local: int) -> int:
+        """The same of the prompts that are sent at once."""
+        return self._expected(self.each, self.at_once, local)
+
+    def _expected(self, length: int, prompts: int, local: int) -> int:
         if self.chunk is None:
             return 1
-        return max(0, self.long // self.chunk * self.chunk - local)
+        return max(0, prompts * (length // self.chunk * self.chunk) - local)
 
 
 def probe_sizes(
@@ -54,10 +65,19 @@ def probe_sizes(
             f"no prompt that fits ({longest:,} tokens) has a whole chunk of {unit:,} tokens"
         )
     long = units * unit + unit // 2
-    push = 0 if resets else capacity + long
-    if 5 * long + push > budget:
+    # Half of the cache: what several requests of a hybrid model take together is not said anywhere.
+    at_once = min(_AT_ONCE, capacity // 2 // (unit + unit // 2))
+    share = capacity // 2 // max(1, at_once)
+    each = min(long, (share - unit // 2) // unit * unit + unit // 2)
+    several = at_once * each
+    push = 0 if resets else capacity + long + several
+    if at_once < 2 or 5 * long + 4 * several + 2 * push > budget:
+        at_once = each = several = 0
+        push = 0 if resets else capacity + long
+    sent = 5 * long + push
+    if sent > budget:
         raise CannotProbeError(
-            f"{5 * long + push:,} tokens push a prompt out of a KV cache of {capacity:,} tokens, "
+            f"{sent:,} tokens push a prompt out of a KV cache of {capacity:,} tokens, "
             f"more than the {budget:,} of --probe-tokens; a server with VLLM_SERVER_DEV_MODE=1 can "
             "empty its cache instead"
         )
@@ -67,4 +87,6 @@ def probe_sizes(
         chunk=chunk,
         push=push,
         push_length=min(longest, max(long, _PUSH_LENGTH)),
+        at_once=at_once,
+        each=each,
     )

@@ -70,6 +70,11 @@ class Server:
         if self.ca_file is not None:
             _context(self.ca_file)
 
+    @property
+    def is_local(self) -> bool:
+        """Whether it runs on this machine, as its address says."""
+        return urlsplit(self.url).hostname in _LOCAL
+
     def text(self, path: str) -> str:
         """The answer to GET ``path``. Raises NoAnswerError."""
         return self._ask(path, None).decode("utf-8", "replace")
@@ -156,7 +161,7 @@ class Server:
         handlers: list[urllib.request.BaseHandler] = [_NoRedirect()]
         if self.ca_file is not None:
             handlers.append(urllib.request.HTTPSHandler(context=_context(self.ca_file)))
-        if urlsplit(self.url).hostname in _LOCAL:
+        if self.is_local:
             handlers.append(urllib.request.ProxyHandler({}))
         try:
             return urllib.request.build_opener(*handlers).open(request, timeout=timeout)

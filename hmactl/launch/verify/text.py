@@ -16,18 +16,22 @@ def render_verification(verification: Verification, style: Style = plain) -> str
     return "\n".join(_lines(_shown(verification), style))
 
 
-def _shown(verification: Verification) -> Verification:
+def harmless(text: str) -> str:
     """Without characters that would move a terminal's cursor: a server may say anything."""
+    return "".join(one if one.isprintable() else "?" for one in text)
+
+
+def _shown(verification: Verification) -> Verification:
     texts = json.loads(verification.model_dump_json(by_alias=True))
     return Verification.model_validate(_harmless(texts))
 
 
 def _harmless(value: Any) -> Any:
-    if isinstance(value, str):
-        return "".join(one if one.isprintable() else "?" for one in value)
     if isinstance(value, dict):
         return {name: _harmless(one) for name, one in value.items()}
-    return [_harmless(one) for one in value] if isinstance(value, list) else value
+    if isinstance(value, list):
+        return [_harmless(one) for one in value]
+    return harmless(value) if isinstance(value, str) else value
 
 
 def _lines(verification: Verification, style: Style) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """Verify a running server: wait for it, ask it, hold it against the plan."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from hmactl.launch.verify.compare import compare
 from hmactl.launch.verify.found import Found, read_found
@@ -23,7 +23,7 @@ def verify(
     log: Log | None,
     *,
     wait: float,
-    probe: Callable[[Found], tuple[Comparison, ...]] | None = None,
+    probe: Callable[[Found], Iterable[Comparison]] | None = None,
 ) -> Verification:
     """Wait up to ``wait`` seconds for the server's health, then compare it with the plan.
 
@@ -31,24 +31,27 @@ def verify(
     """
     shown = redact(server.url)
     found: Found | None = None
-    comparisons: tuple[Comparison, ...] = ()
+    comparisons: list[Comparison] = []
+    failure: str | None = None
     try:
         _wait(server, wait)
         found = read_found(server, log)
-        comparisons = compare(planned, found)
+        comparisons += compare(planned, found)
         if probe is not None:
-            comparisons += probe(found)
+            # What was learnt before it could not go on counts, too.
+            for one in probe(found):
+                comparisons.append(one)
     except (NoAnswerError, CannotProbeError) as error:
-        return Verification(
-            server=shown,
-            version=None if found is None else found.version,
-            comparisons=comparisons,
-            failure=redact(str(error)),
-        )
-    return Verification(server=shown, version=found.version, comparisons=comparisons)
+        failure = redact(str(error))
+    return Verification(
+        server=shown,
+        version=None if found is None else found.version,
+        comparisons=tuple(comparisons),
+        failure=failure,
+    )
 
 
-def why_no_probe(planned: DeploymentReport | None, found: Found) -> str | None:
+def why_no_hits(planned: DeploymentReport | None, found: Found) -> str | None:
     """Why nothing can come from outside the GPU, where that is known."""
     name, role = None, None
     if found.connector is not None:
@@ -61,6 +64,13 @@ def why_no_probe(planned: DeploymentReport | None, found: Found) -> str | None:
     if role == "kv_producer":
         return f"{name} is a kv_producer here, which loads nothing"
     return None
+
+
+def plans_no_hits(planned: DeploymentReport | None) -> bool:
+    """Whether the plan itself has no connector that could load anything."""
+    if planned is None or planned.engine is None:
+        return False
+    return planned.connector is None or planned.connector.role == "kv_producer"
 
 
 def _wait(server: Server, seconds: float) -> None:
