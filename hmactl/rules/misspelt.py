@@ -1,27 +1,29 @@
 """Which name was meant by one that does not exist."""
 
 from collections.abc import Collection, Sequence
-from difflib import SequenceMatcher
 
 from hmactl.deployment.deployment import Connector
 from hmactl.deployment.setting import Origin
+from hmactl.deployment.slip import is_slip
 from hmactl.finding import Change, Edit, edit_at
 
-_ALIKE = 0.9
-_APART = 0.08
+_SHORTEST = 4
 
 
 def meant(name: str, near: Sequence[str], taken: Collection[str]) -> str | None:
     """The one of the near names, best first, that can only have been meant; None if in doubt.
 
-    It is the only one, or differs by a letter or two from a name of some length while the next
-    differs by more. A name that is ``taken`` is set already.
+    It differs by a slip, and the next one does not; or it is the only one and goes on where the
+    name ends. A name that is like another may still be a former one that was about something else.
+    A name that is ``taken`` is set already.
     """
     if not near or near[0] in taken:
         return None
-    likeness = [SequenceMatcher(None, name, one).ratio() for one in near[:2]]
-    alone = len(near) == 1 or (likeness[0] >= _ALIKE and likeness[1] <= likeness[0] - _APART)
-    return near[0] if alone else None
+    first, *others = near
+    if is_slip(name, first):
+        return None if any(is_slip(name, other) for other in others) else first
+    goes_on = len(name) >= _SHORTEST and first.startswith((f"{name}_", f"{name}-"))
+    return first if goes_on and not others else None
 
 
 def renamed(connector: Connector, written: str, right: str | None) -> Edit | None:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from difflib import get_close_matches
 
+from hmactl.deployment.slip import is_slip
 from hmactl.sources.node import Node, Route
 from hmactl.sources.profile_model import ConnectorModel, ProfileModel, TargetModel
 from hmactl.sources.profile_problems import NOT_USED, Problems, show
@@ -49,6 +50,7 @@ def _explain_unknown(problems: Problems, route: Route) -> None:
     section, key = route[:-1], str(route[-1])
     known = _known_keys(section)
     near = get_close_matches(key.lower().replace("-", "_"), known, 2)
+    slips = [name for name in near if is_slip(key, name)]
     beside = problems.root.at(section)
     taken = () if beside is None else beside.keys
     problems.at_key(
@@ -57,7 +59,7 @@ def _explain_unknown(problems: Problems, route: Route) -> None:
         f"{f'`{show(section)}`' if section else 'a profile'} has no key `{show((key,))}`",
         consequence="it would have no effect, so nothing starts until it is corrected",
         fix=f"a similar key exists: `{near[0]}`" if near else _home_of(section, key),
-        instead=near[0] if len(near) == 1 and near[0] not in taken else None,
+        instead=slips[0] if len(slips) == 1 and slips[0] not in taken else None,
     )
 
 

@@ -33,6 +33,12 @@ class Fix:
 FIXES = [
     Fix("PRO004", "modell: a/b  # ours\n", "model: a/b  # ours\n"),
     Fix("PRO004 taken", "model: a/b\nmodell: c/d\n", "model: a/b\nmodell: c/d\n"),
+    Fix("PRO004 other", "model: a/b\nimage: c\n", "model: a/b\nimage: c\n"),
+    Fix(
+        "LMC001 former",
+        f"{HEAD}lmcache: {{local_device: cpu}}\n",
+        f"{HEAD}lmcache: {{local_device: cpu}}\n",
+    ),
     Fix("PRO005", "model: a/b\nvllm:\n  --seed: 1  # x\n", "model: a/b\nvllm:\n  seed: 1  # x\n"),
     Fix("PRO005 -", "model: a/b\nvllm: {-tp: 1}\n", "model: a/b\nvllm: {-tp: 1}\n"),
     Fix(
@@ -154,6 +160,16 @@ def test_fixing_twice_is_fixing_once(
         ("max_local_cpu_sise", ["max_local_cpu_size"], ("max_local_cpu_size",), None),
         ("max_local_size", ["max_local_disk_size", "max_local_cpu_size"], (), None),
         ("chunk", ["chunk_size"], (), "chunk_size"),
+        ("chunksize", ["chunk_size"], (), "chunk_size"),
+        ("chunk_sizes", ["chunk_size"], (), "chunk_size"),
+        ("hunk_sice", ["chunk_size"], (), None),
+        # A former name that is about something else, and names of other things.
+        ("local_device", ["local_disk"], (), None),
+        ("p2p_role", ["pd_role"], (), None),
+        ("chunk_size_mb", ["chunk_size"], (), None),
+        ("lmcache.mp.hots", ["lmcache.mp.host", "lmcache.mp.port"], (), "lmcache.mp.host"),
+        ("lmcache.mp.hash", ["lmcache.mp.host"], (), None),
+        ("posts", ["ports", "post"], (), None),
         ("chunk", [], (), None),
     ],
 )
