@@ -23,7 +23,7 @@ from hmactl.facts.facts import Facts
 from hmactl.facts.memory import KvMemory, kv_memory
 from hmactl.finding import Finding, Severity
 from hmactl.rules.case import Case
-from hmactl.rules.catalogue import RULES
+from hmactl.rules.catalogue import rules_for
 from hmactl.rules.eng import eng002_no_model_config, eng003_unknown_gpu
 from hmactl.sources.document import Document
 from hmactl.sources.lmcache_file import lmcache_file
@@ -93,7 +93,7 @@ def check_document(document: Document, session: Session | None, options: Options
     refusal = facts.answer.error
     failure = verdict.reason if refusal is not None and refusal.of_the_dry_boot else None
     case = Case(facts, verdict)
-    found = [*document.findings, *(f for rule in RULES for f in rule.check(case))]
+    found = [*document.findings, *(f for rule in rules_for(case) for f in rule.check(case))]
     return Checked(document.source, deployment, verdict, sorted_findings(found), facts, failure)
 
 

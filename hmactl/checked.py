@@ -7,7 +7,7 @@ from hmactl.deployment.deployment import Deployment
 from hmactl.facts.facts import Facts
 from hmactl.finding import Finding, Severity
 from hmactl.rules.case import Case
-from hmactl.rules.catalogue import RULES_TOGETHER
+from hmactl.rules.catalogue import rules_together
 from hmactl.verdict.verdict import Verdict
 
 # What a chart makes of its values: the rule about the chart says it in the operator's words. With
@@ -44,7 +44,7 @@ def check_together(checked: Sequence[Checked]) -> list[Checked]:
         if one.facts is not None
     }
     further: dict[int, list[Finding]] = {index: [] for index in cases}
-    for rule in RULES_TOGETHER:
+    for rule in rules_together([*cases.values()]):
         for about, finding in rule.check_together([*cases.values()]):
             further[next(i for i, case in cases.items() if case is about)].append(finding)
     return [

@@ -1,6 +1,6 @@
 """From a document to findings and a verdict without an engine: the pipe of ``hmactl lint``."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from hmactl.catalogue.connector_versions import lmcache_releases, vllm_releases
@@ -15,8 +15,8 @@ from hmactl.facts.facts import Facts
 from hmactl.facts.offline import Offline, offline_answer
 from hmactl.facts.transfer import transfer_connector
 from hmactl.finding import Finding
-from hmactl.rules.case import Case, Rule
-from hmactl.rules.catalogue import RULES
+from hmactl.rules.case import Case
+from hmactl.rules.catalogue import rules_for
 from hmactl.rules.eng import eng003_unknown_gpu
 from hmactl.sources.document import Document
 from hmactl.sources.given import ReadFile
@@ -87,11 +87,10 @@ def lint_document(document: Document, pins: Pins, read_file: ReadFile) -> Linted
         replace(asked, vllm=one, lmcache=other)
         for one, other in _releases(deployment, vllm, lmcache)
     )
-    newest = _judge(last, RULES, chunks=chunks)
-    found = {finding.id for finding in newest.findings}
+    newest = _judge(last, chunks=chunks)
     # What the newest release does not have at all need not be looked for in the others.
-    rules = [rule for rule in RULES if rule.ID in found]
-    others = [_judge(one, rules, chunks=chunks) for one in older]
+    found = {finding.id for finding in newest.findings}
+    others = [_judge(one, chunks=chunks, only=found) for one in older]
     findings += _in_all(newest, others)
     verdicts = [one.verdict for one in others if one.no_plan is None or newest.no_plan]
     verdict = _common([*verdicts, newest.verdict])
@@ -107,7 +106,7 @@ class _Judged:
     no_plan: str | None
 
 
-def _judge(asked: Offline, rules: Iterable[Rule], *, chunks: bool | None) -> _Judged:
+def _judge(asked: Offline, *, chunks: bool | None, only: Collection[str] | None = None) -> _Judged:
     answer, no_plan = offline_answer(asked)
     verdict, explicit_on = _verdict(asked, answer, chunks=chunks)
     if explicit_on is not None:
@@ -116,6 +115,7 @@ def _judge(asked: Offline, rules: Iterable[Rule], *, chunks: bool | None) -> _Ju
         answer = replace(answer, hma=hma)
     facts = Facts(asked.deployment, answer, None, asked.gpu, None, asked.file)
     case = Case(facts, verdict)
+    rules = (rule for rule in rules_for(case) if only is None or rule.ID in only)
     found = tuple(finding for rule in rules for finding in rule.check(case))
     return _Judged(facts, verdict, found, no_plan)
 

@@ -5,13 +5,17 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from hmactl.engine.find import Engine, find_engine
+
+if TYPE_CHECKING:
+    from hmactl.finding import Finding
+    from hmactl.rules.case import Case, Rule
 
 ROOT = Path(__file__).parent.parent
 PROFILES = ROOT / "profiles"
@@ -87,3 +91,21 @@ def reports(directory: Path, profiles: str, *options: str) -> dict[str, dict[str
     )
     assert "Traceback" not in done.stderr
     return {one["name"]: one for one in json.loads(done.stdout)["deployments"]}
+
+
+@pytest.fixture
+def rules_in_their_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a rule that is tried by itself find something only where its group concerns the case."""
+    from hmactl.rules.catalogue import all_rules, rules_for
+
+    def held(rule: "Rule", check: "Callable[[Case], Iterable[Finding]]") -> Any:
+        def checked(case: "Case") -> "Iterator[Finding]":
+            for finding in check(case):
+                assert rule.ID in {one.ID for one in rules_for(case)}, "its group is left out"
+                yield finding
+
+        return checked
+
+    for rule in all_rules():
+        module = sys.modules[rule.check.__module__]
+        monkeypatch.setattr(module, "check", held(rule, rule.check))

@@ -1,249 +1,178 @@
-"""Every rule, in the order of their ids."""
+"""Every rule, in groups: what cannot concern a deployment is neither asked nor imported."""
 
-from hmactl.rules.case import Rule
-from hmactl.rules.cli import cli001_unknown_flag, cli002_bad_value
-from hmactl.rules.con import (
-    con001_unknown,
-    con002_does_not_load,
-    con003_no_children,
-    con004_child_role,
-    con005_child_engine_id,
-    con006_not_inherited,
-    con007_unknown_field,
-    con008_leaving,
-    con009_role_without_effect,
-    con010_encoder_decoder,
-    con011_layers_differ,
-    con012_layerwise_graphs,
-    con013_blending,
-    con014_refuses_plan,
-    con015_failed_load,
-    con016_sleep_mode,
-    con017_offloading_size,
-    con018_old_constructor,
-    con019_refused_field,
-    con020_given_twice,
-    con021_size_counts,
-    con022_backend_alone,
-)
-from hmactl.rules.eng import eng001_refused, eng004_other_gpu
-from hmactl.rules.env import (
-    env001_expandable_segments,
-    env002_former_variable,
-    env004_visible_devices,
-)
-from hmactl.rules.hma import (
-    hma001_disabled,
-    hma002_cannot_unify,
-    hma003_keep_impossible,
-    hma004_disable_impossible,
-    hma005_engine_disables,
-    hma006_external_hits,
-    hma007_block_over_budget,
-    hma008_one_prompt_a_step,
-    hma009_other_mamba_mode,
-    hma010_short_prompts,
-    hma011_enabled_for_nothing,
-    hma012_neither_works,
-    hma013_left_to_vllm,
-)
-from hmactl.rules.lmc import (
-    lmc001_unknown_key,
-    lmc002_unreadable_value,
-    lmc003_dead_settings,
-    lmc004_chunk_size,
-    lmc005_misspelt_variable,
-    lmc006_unread_variable,
-    lmc007_unknown_extra_key,
-    lmc008_read_as_false,
-    lmc009_hash_seed,
-    lmc010_host_memory,
-    lmc011_longest_request,
-    lmc012_no_buffer,
-    lmc013_disk_without_size,
-    lmc014_refused,
-    lmc015_stores_nowhere,
-    lmc020_quotes_kept,
-    lmc021_word_for_nothing,
-    lmc022_remote_store,
-    lmc023_disk_path,
-    lmc024_no_such_choice,
-    lmc025_out_of_range,
-    lmc026_pd_incomplete,
-    lmc027_switched_off,
-    lmc028_async_loading,
-    lmc029_p2p_lookup,
-    lmc030_buffer_only,
-    lmc031_whole_chunks_only,
-    lmc032_never_a_chunk,
-    lmc033_serializer,
-    lmc034_hash_fallback,
-    lmc035_hash_seed_text,
-    lmc036_same_disk,
-    lmc037_any_text_is_true,
-    lmc038_placeholder,
-    lmc039_bypass_lookup,
-    lmc040_worker_ports,
-    lmc041_chunks_of_any_size,
-    lmc042_serializer_of_fp8,
-    lmc043_kivi,
-)
-from hmactl.rules.lms import (
-    lms001_chunk_size,
-    lms002_unknown_key,
-    lms003_unknown_option,
-    lms004_missing_option,
-    lms005_address,
-    lms006_other_port,
-    lms007_host_memory,
-    lms020_refused,
-    lms021_kind_of_server,
-    lms022_not_local,
-    lms023_value,
-    lms024_fp8_serializer,
-    lms025_several_models,
-    lms026_offloading_backend,
-    lms027_turboquant_layout,
-    lms028_other_release,
-)
-from hmactl.rules.mem import (
-    mem001_does_not_fit,
-    mem002_may_not_fit,
-    mem003_weights_too_large,
-    mem004_server_longest_request,
-    mem005_takes_what_is_free,
-    mem006_disk,
-    mem007_shared_memory,
-    mem008_memlock,
-    mem009_cache_too_large,
-)
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from importlib import import_module
+from typing import NamedTuple
+
+from hmactl.deployment.command import KV_TRANSFER_CONFIG
+from hmactl.deployment.form import Form
+from hmactl.facts.lmcache import SERVED, in_process
+from hmactl.rules.case import Case, Rule
 from hmactl.rules.together import RuleTogether
-from hmactl.rules.top import (
-    top001_sides_differ,
-    top002_same_engine_id,
-    top003_spans_hosts,
-    top004_port_for_each_rank,
-    top005_several_servers,
-)
-from hmactl.rules.ver import ver001_known_issue, ver002_untried_pair, ver003_operations
+from hmactl.verdict.verdict import Decision
 
-RULES: tuple[Rule, ...] = (
-    cli001_unknown_flag,
-    cli002_bad_value,
-    con001_unknown,
-    con002_does_not_load,
-    con003_no_children,
-    con004_child_role,
-    con005_child_engine_id,
-    con006_not_inherited,
-    con007_unknown_field,
-    con008_leaving,
-    con009_role_without_effect,
-    con010_encoder_decoder,
-    con011_layers_differ,
-    con012_layerwise_graphs,
-    con013_blending,
-    con014_refuses_plan,
-    con015_failed_load,
-    con016_sleep_mode,
-    con017_offloading_size,
-    con018_old_constructor,
-    con019_refused_field,
-    con020_given_twice,
-    con021_size_counts,
-    con022_backend_alone,
-    eng001_refused,
-    eng004_other_gpu,
-    env001_expandable_segments,
-    env002_former_variable,
-    env004_visible_devices,
-    hma001_disabled,
-    hma002_cannot_unify,
-    hma003_keep_impossible,
-    hma004_disable_impossible,
-    hma005_engine_disables,
-    hma006_external_hits,
-    hma007_block_over_budget,
-    hma008_one_prompt_a_step,
-    hma009_other_mamba_mode,
-    hma010_short_prompts,
-    hma011_enabled_for_nothing,
-    hma012_neither_works,
-    hma013_left_to_vllm,
-    lmc001_unknown_key,
-    lmc002_unreadable_value,
-    lmc003_dead_settings,
-    lmc004_chunk_size,
-    lmc005_misspelt_variable,
-    lmc006_unread_variable,
-    lmc007_unknown_extra_key,
-    lmc008_read_as_false,
-    lmc009_hash_seed,
-    lmc010_host_memory,
-    lmc011_longest_request,
-    lmc012_no_buffer,
-    lmc013_disk_without_size,
-    lmc014_refused,
-    lmc015_stores_nowhere,
-    lmc020_quotes_kept,
-    lmc021_word_for_nothing,
-    lmc022_remote_store,
-    lmc023_disk_path,
-    lmc024_no_such_choice,
-    lmc025_out_of_range,
-    lmc026_pd_incomplete,
-    lmc027_switched_off,
-    lmc028_async_loading,
-    lmc029_p2p_lookup,
-    lmc030_buffer_only,
-    lmc031_whole_chunks_only,
-    lmc032_never_a_chunk,
-    lmc033_serializer,
-    lmc034_hash_fallback,
-    lmc035_hash_seed_text,
-    lmc037_any_text_is_true,
-    lmc038_placeholder,
-    lmc039_bypass_lookup,
-    lmc040_worker_ports,
-    lmc041_chunks_of_any_size,
-    lmc042_serializer_of_fp8,
-    lmc043_kivi,
-    lms001_chunk_size,
-    lms002_unknown_key,
-    lms003_unknown_option,
-    lms004_missing_option,
-    lms005_address,
-    lms006_other_port,
-    lms007_host_memory,
-    lms020_refused,
-    lms021_kind_of_server,
-    lms022_not_local,
-    lms023_value,
-    lms024_fp8_serializer,
-    lms026_offloading_backend,
-    lms027_turboquant_layout,
-    lms028_other_release,
-    mem001_does_not_fit,
-    mem002_may_not_fit,
-    mem003_weights_too_large,
-    mem004_server_longest_request,
-    mem005_takes_what_is_free,
-    mem006_disk,
-    mem007_shared_memory,
-    mem008_memlock,
-    mem009_cache_too_large,
-    top003_spans_hosts,
-    top004_port_for_each_rank,
-    top005_several_servers,
-    ver001_known_issue,
-    ver002_untried_pair,
-    ver003_operations,
+_OVERRIDING = frozenset({KV_TRANSFER_CONFIG, "kv-offloading-size", "kv-offloading-backend"})
+_BEYOND_MEMORY = (
+    *("local_disk", "remote_url", "enable_pd", "enable_p2p", "enable_async_loading"),
+    *("enable_blending", "enable_scheduler_bypass_lookup"),
+)
+_PLAIN = (None, "naive")
+
+
+def _any(_case: Case) -> bool:
+    return True
+
+
+def _options(case: Case) -> bool:
+    return bool(case.facts.answer.flag_problems)
+
+
+def _variables(case: Case) -> bool:
+    return bool(case.facts.deployment.env)
+
+
+def _connectors(case: Case) -> bool:
+    return case.facts.connector is not None or case.facts.answer.connector is not None
+
+
+def _children(case: Case) -> bool:
+    connectors = (case.facts.connector, case.facts.answer.connector)
+    return any(c is not None and (c.children or c.name == "MultiConnector") for c in connectors)
+
+
+def _fields(case: Case) -> bool:
+    connector = case.facts.connector
+    return connector is not None and any(one.options for one in connector.walk())
+
+
+def _overriding(case: Case) -> bool:
+    return any(setting.name in _OVERRIDING for setting in case.facts.deployment.vllm)
+
+
+def _failures(case: Case) -> bool:
+    answer = case.facts.answer
+    plans = () if answer.plan is None else (answer.plan.hma_on, answer.plan.hma_off)
+    connectors = () if answer.connector is None else answer.connector.walk()
+    return any(one.error is not None for one in (answer, *plans, *connectors))
+
+
+def _hma_off(case: Case) -> bool:
+    return case.facts.answer.plan is not None and case.verdict.decision is Decision.DISABLE
+
+
+def _hma_refused(case: Case) -> bool:
+    return case.facts.answer.plan is not None and case.verdict.decision is Decision.REFUSE
+
+
+def _hma_flags(case: Case) -> bool:
+    return case.facts.deployment.form is not Form.PROFILE
+
+
+def _settings(case: Case) -> bool:
+    return case.facts.answer.lmcache is not None
+
+
+def _in_process(case: Case) -> bool:
+    return in_process(case.facts) is not None
+
+
+def _beyond_memory(case: Case) -> bool:
+    if (settings := in_process(case.facts)) is None:
+        return False
+    values = settings.values
+    return any(map(values.get, _BEYOND_MEMORY)) or values.get("remote_serde") not in _PLAIN
+
+
+def _served(case: Case) -> bool:
+    written = case.facts.connector
+    names = {one.name for one in written.walk()} if written is not None else set()
+    server = case.facts.deployment.lmcache_server
+    return server is not None or SERVED in names | case.facts.connector_classes
+
+
+def _limits(case: Case) -> bool:
+    deployment, target = case.facts.deployment, case.facts.deployment.target
+    if case.facts.answer.config is None and deployment.lmcache_server is None:
+        return False  # how many workers share the host is not known
+    bounds = (target.memory_bound, deployment.server_memory_bound)
+    return any(one is not None for one in (*bounds, target.disk, target.shm, target.memlock))
+
+
+def _engine(case: Case) -> bool:
+    facts, answer = case.facts, case.facts.answer
+    if facts.memory is not None or (facts.gpu is not None and facts.gpu.of_this_machine):
+        return True
+    if answer.config is not None or answer.traits is not None or answer.weights:
+        return True
+    lmcache, plan = answer.lmcache, answer.plan
+    if lmcache is not None and (lmcache.remotes or lmcache.server_refusal is not None):
+        return True
+    plans = () if plan is None else (plan.hma_on, plan.hma_off)
+    return any(one.connector_refusals for one in plans)
+
+
+class Group(NamedTuple):
+    """The rules in a module of `hmactl.rules.groups`.
+
+    Where ``concerns`` says no, none of them has a finding.
+    """
+
+    name: str
+    concerns: Callable[[Case], bool]
+
+
+GROUPS = (
+    Group("always", _any),
+    Group("options", _options),
+    Group("variables", _variables),
+    Group("connectors", _connectors),
+    Group("children", _children),
+    Group("fields", _fields),
+    Group("overriding", _overriding),
+    Group("failures", _failures),
+    Group("hma_off", _hma_off),
+    Group("hma_refused", _hma_refused),
+    Group("hma_flags", _hma_flags),
+    Group("settings", _settings),
+    Group("in_process", _in_process),
+    Group("beyond_memory", _beyond_memory),
+    Group("served", _served),
+    Group("limits", _limits),
+    Group("engine", _engine),
 )
 
-# They look at all deployments of a call.
-RULES_TOGETHER: tuple[RuleTogether, ...] = (
-    lmc036_same_disk,
-    lms025_several_models,
-    top001_sides_differ,
-    top002_same_engine_id,
-)
+
+def rules_for(case: Case) -> Iterator[Rule]:
+    """The rules that may have something to say about that deployment."""
+    for group in GROUPS:
+        if group.concerns(case):
+            yield from _rules(group.name)
+
+
+def rules_together(cases: Sequence[Case]) -> tuple[RuleTogether, ...]:
+    """The rules about deployments that were given in one call; none about a single one."""
+    return _rules_together() if len(cases) > 1 else ()
+
+
+def all_rules() -> tuple[Rule, ...]:
+    """Every rule about one deployment, in the order of their ids."""
+    rules = (rule for group in GROUPS for rule in _rules(group.name))
+    return tuple(sorted(rules, key=lambda rule: rule.ID))
+
+
+def all_rules_together() -> tuple[RuleTogether, ...]:
+    """Every rule about several deployments."""
+    return _rules_together()
+
+
+@cache
+def _rules(group: str) -> tuple[Rule, ...]:
+    rules: tuple[Rule, ...] = import_module(f"hmactl.rules.groups.{group}").RULES
+    return rules
+
+
+@cache
+def _rules_together() -> tuple[RuleTogether, ...]:
+    rules: tuple[RuleTogether, ...] = import_module("hmactl.rules.groups.together").RULES
+    return rules

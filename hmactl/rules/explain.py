@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
-from hmactl.rules.catalogue import RULES, RULES_TOGETHER
+from hmactl.rules.catalogue import all_rules, all_rules_together
 from hmactl.rules.cli import (
     cli003_value_for_switch,
     cli004_no_value,
@@ -125,7 +125,9 @@ def explain(identifier: str) -> str | None:
 
 
 def _modules() -> list[Any]:
-    return sorted((*RULES, *RULES_TOGETHER, *_FOUND_ELSEWHERE), key=lambda module: module.ID)
+    return sorted(
+        (*all_rules(), *all_rules_together(), *_FOUND_ELSEWHERE), key=lambda module: module.ID
+    )
 
 
 def _text(module: Any) -> str:

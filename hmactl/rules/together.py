@@ -1,7 +1,7 @@
 """Rules about deployments that were given in one call and belong together."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import product
+from itertools import permutations
 from typing import Protocol
 
 from hmactl.catalogue.connectors import connector_facts
@@ -40,7 +40,7 @@ def pairs(cases: Sequence[Case]) -> Iterator[tuple[Case, Case]]:
 
     Only those whose roles say which is which: with `kv_both` nobody can tell.
     """
-    for prefill, decode in product(cases, cases):
+    for prefill, decode in permutations(cases, 2):
         if prefill.facts.deployment.model.value != decode.facts.deployment.model.value:
             continue
         sends = {c.name for c in transfers(prefill) if c.role == "kv_producer"}

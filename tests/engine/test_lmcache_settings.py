@@ -29,7 +29,7 @@ from hmactl.engine.find import Engine
 from hmactl.facts.facts import Facts
 from hmactl.finding import Finding
 from hmactl.rules.case import Case
-from hmactl.rules.catalogue import RULES
+from hmactl.rules.catalogue import all_rules
 from hmactl.sources.lmcache_file import read_lmcache_file
 from hmactl.sources.profile import read_profiles
 from hmactl.verdict.verdict import Decision, Verdict
@@ -527,7 +527,7 @@ def judged(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> dict[str
 
 def _findings(name: str, judged: dict[str, Any]) -> list[Finding]:
     case = case_of(name, ROWS[name], judged[name]["settings"])
-    found = [finding for rule in RULES for finding in rule.check(case)]
+    found = [finding for rule in all_rules() for finding in rule.check(case)]
     return [f for f in found if f.id.startswith("LM")]
 
 

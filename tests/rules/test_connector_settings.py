@@ -30,6 +30,8 @@ from hmactl.rules.lmc import lmc035_hash_seed_text
 from hmactl.rules.lms import lms026_offloading_backend
 from hmactl.verdict.verdict import Decision, Verdict
 
+pytestmark = pytest.mark.usefixtures("rules_in_their_groups")
+
 TRANSFER = "kv-transfer-config"
 SIZE, BACKEND = "kv-offloading-size", "kv-offloading-backend"
 OFFLOADING, V1, MP = "OffloadingConnector", "LMCacheConnectorV1", "LMCacheMPConnector"

@@ -24,6 +24,8 @@ from hmactl.rules.hma import (
 )
 from hmactl.verdict.situation import verdict_of
 
+pytestmark = pytest.mark.usefixtures("rules_in_their_groups")
+
 GROUP = {"spec": "FullAttentionSpec", "block_size": 16, "page_size_bytes": 1024, "layers": 6}
 PLAN: dict[str, Any] = {"error": None, "bytes_per_request": 1 << 30, "groups": [GROUP, GROUP]}
 CANNOT = {"error": {"type": "ValueError", "message": "Failed to promote"}}

@@ -17,6 +17,8 @@ from hmactl.rules.case import Case
 from hmactl.rules.con import con007_unknown_field, con019_refused_field
 from hmactl.verdict.verdict import Decision, Verdict
 
+pytestmark = pytest.mark.usefixtures("rules_in_their_groups")
+
 EVERY = ""
 
 

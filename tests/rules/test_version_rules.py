@@ -36,6 +36,8 @@ from hmactl.rules.ver import ver001_known_issue, ver002_untried_pair, ver003_ope
 from hmactl.verdict.situation import verdict_of
 from hmactl.verdict.verdict import HMA_ON, Decision, Verdict
 
+pytestmark = pytest.mark.usefixtures("rules_in_their_groups")
+
 VERSIONS = {
     "vllm": "0.32.0",
     "vllm_path": "",
