@@ -43,7 +43,11 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class FileResult:
-    """What was found in one source. ``open`` are questions that no version or plan answered."""
+    """What was found in one source. ``open`` are questions that no version or plan answered.
+
+    ``failure`` says why it could not be judged at all, which is a defect of hmactl's or a machine
+    that is too small.
+    """
 
     source: str
     text: str | None
@@ -51,30 +55,69 @@ class FileResult:
     deployments: int = 0
     form: Form | None = None
     open: tuple[str, ...] = ()
+    failure: str | None = None
 
 
 def lint_path(path: Path, request: Request) -> Iterator[FileResult]:
     """The results of a file that was named, or of those of a directory that hold a deployment."""
     if not path.is_dir():
-        yield lint_file(path, request, named=True)
+        yield _judged(path, request, named=True)
         return
     for result in _each(list(files_in(path, request.selection)), request):
-        if result.deployments or result.findings:
+        if result.deployments or result.findings or result.failure:
             yield result
 
 
 def _each(paths: Sequence[Path], request: Request) -> Iterator[FileResult]:
     """The results in the order of the paths, on all processors where there are many."""
-    one = partial(lint_file, request=request, named=False)
+    one = partial(_judged, request=request, named=False)
     workers = min(len(os.sched_getaffinity(0)), _MOST_WORKERS)
     if len(paths) < _MANY or workers == 1:
         yield from map(one, paths)
         return
     from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures.process import BrokenProcessPool
     from multiprocessing import get_context
 
-    with ProcessPoolExecutor(workers, get_context("fork")) as pool:
-        yield from pool.map(one, paths, chunksize=_CHUNK)
+    judged = 0
+    try:
+        with ProcessPoolExecutor(workers, get_context("fork")) as pool:
+            for result in pool.map(one, paths, chunksize=_CHUNK):
+                yield result
+                judged += 1
+    except BrokenProcessPool:
+        yield from map(partial(_alone, request=request), paths[judged:])
+
+
+def _alone(path: Path, request: Request) -> FileResult:
+    """The result of a file in a process of its own, which may end without one."""
+    from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures.process import BrokenProcessPool
+    from multiprocessing import get_context
+
+    with ProcessPoolExecutor(1, get_context("fork")) as pool:
+        try:
+            return pool.submit(_judged, path, request, named=False).result()
+        except BrokenProcessPool:
+            ended = "the process that judged it was killed, for want of memory perhaps"
+            return FileResult(str(path), None, (), failure=ended)
+
+
+def _judged(path: Path, request: Request, *, named: bool) -> FileResult:
+    """The same as ``lint_file``, whatever becomes of it: one file must not cost the others."""
+    try:
+        return lint_file(path, request, named=named)
+    except Exception as error:  # noqa: BLE001 - any defect
+        return FileResult(str(path), None, (), failure=_defect(error))
+
+
+def _defect(error: Exception) -> str:
+    from traceback import extract_tb
+
+    last = extract_tb(error.__traceback__)[-1]
+    where = f"{Path(last.filename).name}:{last.lineno}"
+    # Its words may have a secret of the file in them.
+    return f"a defect of hmactl: {type(error).__name__} at {where}"
 
 
 def lint_file(path: Path, request: Request, *, named: bool) -> FileResult:

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
 
@@ -30,6 +30,8 @@ NOT_INSTALLED = ""
 _MULTI = "MultiConnector"
 _RESOLVED = "resolved"
 _SIMILAR = 3
+# Answers about versions, which are few in one run.
+_KEPT = 1024
 
 
 class Hma(StrEnum):
@@ -228,6 +230,7 @@ def lmcache_release_from(
     return LmcacheRelease(version, "", classes, names)
 
 
+@lru_cache(maxsize=_KEPT)
 def vllm_release(version: str) -> VllmRelease | None:
     """The release that answers for a version: itself, or the nearest older one that was read."""
     versions = [r.version for r in vllm_releases()]
@@ -235,6 +238,7 @@ def vllm_release(version: str) -> VllmRelease | None:
     return _vllm(around[0]) if around else None
 
 
+@lru_cache(maxsize=_KEPT)
 def releases_around(version: str) -> tuple[VllmRelease, ...]:
     """The releases that answer for a version: itself, or its neighbours; none if it is older than
     all that were read, or no version."""
@@ -247,6 +251,7 @@ def same_release(version: str, other: str) -> bool:
     return parsed(version).public == parsed(other).public
 
 
+@lru_cache(maxsize=_KEPT)
 def lmcache_release(version: str) -> LmcacheRelease | None:
     """The release that answers for a version: itself, or the nearest older one that was read."""
     versions = [r.version for r in lmcache_releases()]

@@ -1,6 +1,6 @@
 """Which of the releases that were read answer for a version."""
 
-from collections.abc import Sequence
+from functools import lru_cache
 from typing import Protocol, TypeVar
 
 from packaging.version import InvalidVersion
@@ -24,11 +24,12 @@ def answering(version: str | None, releases: tuple[_R, ...]) -> tuple[_R, ...]:
     """
     if version is None:
         return releases
-    around = neighbours(version, [release.version for release in releases])
+    around = neighbours(version, tuple(release.version for release in releases))
     return tuple(release for release in releases if release.version in around)
 
 
-def neighbours(version: str, known: Sequence[str]) -> tuple[str, ...]:
+@lru_cache(maxsize=1024)
+def neighbours(version: str, known: tuple[str, ...]) -> tuple[str, ...]:
     """That release itself, or the nearest older and the nearest newer one of ``known``.
 
     None where it is older or newer than all of them, or no version. A patch release newer than all

@@ -69,13 +69,15 @@ def command(paths: tuple[str, ...], **options: Any) -> None:
     paths = paths or (os.curdir,)
     linting = Linting.of(options, Path(os.curdir if paths[0] == "-" else paths[0]))
     results = linting.results(paths)
+    if failed := linting.failed(results):
+        click.echo(failed, err=True)
     findings = linting.findings(results)
     if options["write_baseline"] is not None:
         from hmactl.baseline import write_baseline
 
         count = write_baseline(options["write_baseline"], findings)
         click.echo(f"hmactl: {count} findings in {options['write_baseline']}", err=True)
-        sys.exit(0)
+        sys.exit(linting.status([], results))
     findings = linting.compared(findings)
     if options["fix"] or options["diff"]:
         from hmactl.cli.fixing import fix, show
@@ -83,11 +85,11 @@ def command(paths: tuple[str, ...], **options: Any) -> None:
         edits = linting.fixed(findings, results, unsafe=options["unsafe_fixes"])
         if options["diff"]:
             click.echo(show(edits), nl=False)
-            sys.exit(linting.status(findings))
+            sys.exit(linting.status(findings, results))
         fix(edits)
         results = linting.results(paths)
         findings = linting.compared(linting.findings(results))
     click.echo(linting.rendered(findings, results), nl=False)
     if (rest := linting.unjudged(results)) and not options["quiet"]:
         click.echo(rest, err=True)
-    sys.exit(linting.status(findings))
+    sys.exit(linting.status(findings, results))

@@ -160,8 +160,16 @@ class Linting:
             lines.append(f"  and {len(reasons) - _MOST_REASONS} reasons more")
         return "\n".join(lines)
 
-    def status(self, findings: Sequence[LintFinding]) -> int:
-        """The exit status."""
+    def failed(self, results: Sequence[FileResult]) -> str:
+        """The files that could not be judged, and why; "" where there are none."""
+        return "\n".join(
+            f"hmactl: {one.source} is not judged: {one.failure}" for one in results if one.failure
+        )
+
+    def status(self, findings: Sequence[LintFinding], results: Sequence[FileResult]) -> int:
+        """The exit status: 2 where a file was not judged."""
+        if any(one.failure is not None for one in results):
+            return 2
         ranks = [one.finding.severity.rank for one in findings if one.counts]
         return int(
             not self.exit_zero and any(rank <= self.configuration.fail_on.rank for rank in ranks)

@@ -7,6 +7,7 @@ where it comes out the same. Otherwise it is unknown, and what it hangs on is sa
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import lru_cache
 from itertools import product
 
 from hmactl.catalogue.connector_versions import (
@@ -126,14 +127,17 @@ class Known:
     allows_chunks: bool | None = None
     eagle: bool | None = False
     hisparse: bool | None = False
-    environment: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
+# Deployments that were asked about, of which many are alike in a repository.
+_KEPT = 1024
 _Outcome = tuple[Decision, str | None, str | None]
 _SUPPORTS = {True: "yes", False: "no", None: "none"}
 _VERSION, _SUPPORT, _MODEL = "the vLLM version", "whether the connector supports HMA", "the model"
 
 
+@lru_cache(maxsize=_KEPT)
 def offline_verdict(known: Known) -> Verdict:
     """The verdict on what is known, by the same `decide` that judges a dry boot.
 
@@ -160,6 +164,7 @@ def offline_verdict(known: Known) -> Verdict:
     )
 
 
+@lru_cache(maxsize=_KEPT)
 def explicit_enable(known: Known) -> Enabling | None:
     """What an explicit enable comes to; None where that is not known, or no class loads."""
     found = {

@@ -93,7 +93,7 @@ def test_another_form_is_not_guessed(tmp_path: Path, head: str, body: str, utils
     ],
 )
 def test_which_releases_answer(version: str, around: tuple[str, ...]) -> None:
-    assert neighbours(version, ["0.12.0", "0.14.1"]) == around
+    assert neighbours(version, ("0.12.0", "0.14.1")) == around
 
 
 def test_every_release_of_the_window() -> None:
