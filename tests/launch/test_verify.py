@@ -197,6 +197,17 @@ def test_tokens_of_old_releases_are_in_the_log_only() -> None:
     caches = (Cache("0", 128, 170, None, None, None),)
     without = compare(_planned(), _found(caches=caches))
     assert _states(without)["tokens"] is State.UNKNOWN
+    why = {
+        version: [c.meaning for c in compare(_planned(), found) if c.id == "tokens"]
+        for version in ("0.23.0", "0.24.0", None)
+        for found in [_found(caches=caches, version=version)]
+    }
+    newer = ["vllm:cache_config_info has it from vLLM 0.24.0 on; give its log with --log"]
+    assert why == {
+        "0.23.0": newer,
+        "0.24.0": ["vllm:cache_config_info does not say"],
+        None: ["vllm:cache_config_info does not say"],
+    }
     assert (
         _states(compare(_planned(), _found(caches=caches, log=parse_log(LOG))))["tokens"]
         is State.SAME

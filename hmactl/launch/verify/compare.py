@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from hmactl.catalogue.server_metrics import counts, first_that_counts
 from hmactl.facts.memory import MemoryOrigin
 from hmactl.launch.verify.found import Cache, Found
 from hmactl.launch.verify.result import Comparison, State
@@ -90,9 +91,15 @@ def _one_cache(
     yield _number("blocks", "blocks", expected(blocks), cache.num_blocks, where)
     logged_tokens = None if found.log is None else found.log.tokens
     logged_concurrency = None if found.log is None else found.log.concurrency
-    for id_, what, value, counted, logged in (
-        ("tokens", "KV cache tokens", tokens, cache.tokens, logged_tokens),
-        ("concurrency", "max concurrency", concurrency, cache.concurrency, logged_concurrency),
+    for id_, what, label, value, counted, logged in (
+        (
+            *("tokens", "KV cache tokens", "kv_cache_size_tokens"),
+            *(tokens, cache.tokens, logged_tokens),
+        ),
+        (
+            *("concurrency", "max concurrency", "kv_cache_max_concurrency"),
+            *(concurrency, cache.concurrency, logged_concurrency),
+        ),
     ):
         from_metrics = counted is not None
         yield _number(
@@ -101,8 +108,15 @@ def _one_cache(
             expected(value),
             counted if from_metrics else logged,
             where if from_metrics else "log",
-            unknown=f"this release has it in its log only: {_NOT_LOGGED}",
+            unknown=_why_uncounted(label, found),
         )
+
+
+def _why_uncounted(label: str, found: Found) -> str:
+    where = "its log does not say" if found.log else _NOT_LOGGED
+    if counts(label, found.version) is not False:
+        return f"neither {_METRICS} nor its log says" if found.log else f"{_METRICS} does not say"
+    return f"{_METRICS} has it from vLLM {first_that_counts(label)} on; {where}"
 
 
 def _low_share(planned: DeploymentReport | None) -> float | None:
