@@ -26,10 +26,17 @@ def _lines(findings: Sequence[LintFinding], style: Style) -> Iterator[str]:
 
 
 def total(findings: Sequence[LintFinding]) -> str:
-    """How many findings of which severity, and how many suppressed ones."""
+    """How many findings of which severity, how many suppressed ones, and how many have a fix."""
     counts = Counter(one.finding.severity for one in findings if one.counts)
     words = [(counts[severity], str(severity)) for severity in Severity if counts[severity]]
     parts = [f"{n} {word}{'' if n == 1 else 's'}" for n, word in words]
     if suppressed := sum(not one.counts for one in findings):
         parts.append(f"{suppressed} suppressed")
-    return ", ".join(parts)
+    fixes = sum(one.counts and one.change is not None for one in findings)
+    unsafe = any(one.change is not None and not _is_safe(one) for one in findings if one.counts)
+    how = "--fix --unsafe-fixes" if unsafe else "--fix"
+    return ", ".join(parts) + (f" ({fixes} can be fixed with {how})" if fixes else "")
+
+
+def _is_safe(one: LintFinding) -> bool:
+    return one.finding.edit is not None and one.finding.edit.safe

@@ -93,6 +93,16 @@ def test_sarif_has_the_safe_edits_as_fixes() -> None:
     assert "fixes" not in unknown
 
 
+def test_a_person_is_told_of_fixes() -> None:
+    def last(*findings: LintFinding) -> str:
+        return render_lint_text(findings).splitlines()[-1]
+
+    assert last(FIXABLE, UNKNOWN_KEY) == "2 errors (1 can be fixed with --fix)"
+    assert last(FIXABLE, UNSAFE) == "2 errors (2 can be fixed with --fix --unsafe-fixes)"
+    assert last(UNKNOWN_KEY) == "1 error"
+    assert last(replace(FIXABLE, suppressed=""), UNKNOWN_KEY) == "1 error, 1 suppressed"
+
+
 def test_json_has_the_edits() -> None:
     findings = json.loads(render_lint_json([FIXABLE, UNSAFE, UNKNOWN_KEY]))["findings"]
     edits = {(one["id"], one["edit"] and one["edit"]["safe"]) for one in findings}
