@@ -199,3 +199,39 @@ def _with_flag(text: str) -> list[str]:
     at = next(n for n, word in enumerate(words) if word.startswith("--kv-transfer-config"))
     continued = ["\\"] if re.search(r"\\\n[ ]*--kv-transfer-config", text) else []
     return [*words[:at], ON, *continued, *words[at:]]
+
+
+_ITEMS = st.lists(
+    st.sampled_from(
+        ["--port=1", "--seed\n- '3'", "# ours", "--enforce-eager  # é", "", "'--seed=1'"]
+    ),
+    unique=True,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(_ITEMS, _ITEMS, st.sampled_from(["", "'", '"']), st.sampled_from(["  ", "        "]))
+def test_only_one_line_comes_to_a_list(
+    before: list[str], behind: list[str], quote: str, indent: str
+) -> None:
+    behind = [item for item in behind if item not in before and "seed" not in item]
+    items = [f"--model={MODEL}", *before]
+    number = sum(len(item.split("\n")) for item in items)
+    items += [f"{quote}--kv-transfer-config{quote}\n- '{JSON}'", *behind]
+    lines = [line for item in items for line in _lines(item)]
+    text = f"{POD}      args:\n" + "".join(f"      {indent}{line}\n" for line in lines)
+    once = fixed(text)
+    added = f"      {indent}- {ON}"
+    wanted = text.split("\n")
+    wanted.insert(POD.count("\n") + 1 + number, added)
+    assert once.split("\n") == wanted
+    assert fixed(once) == once
+    assert found(once) == found(text) - {"HMA013"}
+
+
+def _lines(item: str) -> list[str]:
+    """The lines of an item of a list; a comment and nothing at all are none."""
+    if not item or item.startswith("#"):
+        return [item]
+    first, *rest = item.split("\n")
+    return [f"- {first}", *rest]
