@@ -40,11 +40,13 @@ def pairs(cases: Sequence[Case]) -> Iterator[tuple[Case, Case]]:
 
     Only those whose roles say which is which: with `kv_both` nobody can tell.
     """
-    for prefill, decode in permutations(cases, 2):
+    joining = [(case, transfers(case)) for case in cases]
+    joining = [(case, connectors) for case, connectors in joining if connectors]
+    for (prefill, senders), (decode, takers) in permutations(joining, 2):
         if prefill.facts.deployment.model.value != decode.facts.deployment.model.value:
             continue
-        sends = {c.name for c in transfers(prefill) if c.role == "kv_producer"}
-        takes = {c.name for c in transfers(decode) if c.role == "kv_consumer"}
+        sends = {c.name for c in senders if c.role == "kv_producer"}
+        takes = {c.name for c in takers if c.role == "kv_consumer"}
         if sends & takes:
             yield prefill, decode
 

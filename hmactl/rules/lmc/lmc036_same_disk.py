@@ -29,8 +29,10 @@ SEVERITY = Severity.WARNING
 
 def check_together(cases: Sequence[Case]) -> Iterator[tuple[Case, Finding]]:
     """One finding at the second of two servers that use the same directory."""
-    for first, second in combinations(cases, 2):
-        shared = sorted(_directories(first) & _directories(second))
+    storing = [(case, _directories(case)) for case in cases]
+    storing = [(case, directories) for case, directories in storing if directories]
+    for (first, theirs), (second, ours) in combinations(storing, 2):
+        shared = sorted(theirs & ours)
         if not shared:
             continue
         finding = Finding(

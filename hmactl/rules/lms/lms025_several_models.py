@@ -17,7 +17,7 @@ Since: 0.1.0.
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import permutations
+from itertools import product
 
 from hmactl.deployment.setting import Area
 from hmactl.facts.lmcache import option_number
@@ -34,14 +34,13 @@ _ADDRESS = ("host", "port", "server_urls")
 
 def check_together(cases: Sequence[Case]) -> Iterator[tuple[Case, Finding]]:
     """One finding at each deployment that does not fit the server which another one describes."""
-    for describes, other in permutations(cases, 2):
-        server = describes.facts.deployment.lmcache_server
-        if server is None or not _addresses(describes) & _addresses(other):
+    at = [(case, _addresses(case)) for case in cases]
+    servers = [(case, size, where) for case, where in at if (size := _chunk_size(case)) is not None]
+    for (describes, size, here), (other, there) in product(servers, at):
+        if other is describes or not here & there:
             continue
-        setting = server.option("chunk-size")
-        size = None if setting is None else option_number(setting.value)
         own, blocks = group_blocks(describes), group_blocks(other)
-        if size is None or own is None or blocks is None or misfit(int(size), own) is not None:
+        if own is None or blocks is None or misfit(int(size), own) is not None:
             continue
         theirs = other.facts.deployment.lmcache_server
         if theirs is not None and theirs.option("chunk-size") is not None:
@@ -58,6 +57,13 @@ def check_together(cases: Sequence[Case]) -> Iterator[tuple[Case, Finding]]:
             other.connector_origin,
         )
         yield other, finding
+
+
+def _chunk_size(case: Case) -> float | None:
+    """That of the server which the deployment describes."""
+    server = case.facts.deployment.lmcache_server
+    setting = None if server is None else server.option("chunk-size")
+    return None if setting is None else option_number(setting.value)
 
 
 def _addresses(case: Case) -> set[str]:
