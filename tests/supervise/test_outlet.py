@@ -102,6 +102,15 @@ def test_a_closed_reader_swallows(loop: Loop) -> None:
     os.close(writing)
 
 
+def test_a_line_of_our_own_begins_a_new_one(loop: Loop, pipe: tuple[int, int]) -> None:
+    outlet = Outlet(loop, pipe[1])
+    outlet.write_line("one")
+    outlet.write(b"two")
+    outlet.write_line("three")
+    outlet.write_line("four")
+    assert _read(pipe[0]) == b"one\ntwo\nthree\nfour\n"
+
+
 @pytest.mark.parametrize(
     ("chunks", "lines"),
     [

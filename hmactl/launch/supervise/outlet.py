@@ -30,6 +30,7 @@ class Outlet:
         self._size = 0
         self._lost = 0
         self._closed = False
+        self._within_line = False
         self._watchdog: Timer | None = None
         self._moved_at = 0.0
         self._holding_back: list[Callable[[], None]] = []
@@ -46,9 +47,15 @@ class Outlet:
         if self._lost and self._waiting:
             self._lost += len(data)
             return
+        self._within_line = not data.endswith(b"\n")
         self._waiting.extend(data[at : at + _CHUNK] for at in range(0, len(data), _CHUNK))
         self._size += len(data)
         self._flush()
+
+    def write_line(self, text: str) -> None:
+        """Take a line of our own, which begins a new one whatever stands there."""
+        start = "\n" if self._within_line else ""
+        self.write(f"{start}{text}\n".encode(errors="replace"))
 
     def when_room(self, callback: Callable[[], None]) -> None:
         """Call once, as soon as this is no longer full."""

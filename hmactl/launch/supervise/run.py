@@ -68,8 +68,8 @@ def supervise(
                 log.ended(*ending.died)
             if (where := out_of_memory().since(memory_before)) is not None:
                 log.ran_out_of_memory(where)
-            if not ending.asked:
-                outlets[1].write(f"{render_failures(log, style)}\n".lstrip().encode())
+            if not ending.asked and (causes := render_failures(log, style)):
+                outlets[1].write_line(causes)
             for outlet in outlets:
                 outlet.drain(_DRAIN_SECONDS)
     finally:

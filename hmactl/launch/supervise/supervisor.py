@@ -68,7 +68,7 @@ class Supervisor:
 
     def say(self, sentence: str) -> None:
         """Tell the operator, on standard error."""
-        self._outlets[1].write(f"hmactl: {sentence}\n".encode(errors="replace"))
+        self._outlets[1].write_line(f"hmactl: {sentence}")
 
     def _start_next(self) -> None:
         service = self._services[len(self._children)]
