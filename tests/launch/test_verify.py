@@ -7,6 +7,7 @@ import shutil
 import socket
 import ssl
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -467,9 +468,37 @@ def test_nobody_there_is_said_in_one_line(capsys: pytest.CaptureFixture[str]) ->
     assert "127.0.0.1:9 cannot be reached: Connection refused" in capsys.readouterr().out
 
 
+def test_a_gate_loads_nothing_that_is_slow(serve: Serve, tmp_path: Path) -> None:
+    url, _ = serve(VLLM)
+    plan = tmp_path / "report.json"
+    summary = dict.fromkeys(("errors", "warnings", "infos", "suppressed"), 0)
+    report = {"deployments": [_planned().model_dump(by_alias=True, mode="json")]}
+    plan.write_text(json.dumps(report | {"schema": "hmactl-report/1", "summary": summary}))
+    code = (
+        "import sys\n"
+        "from hmactl.cli import main\n"
+        "try:\n"
+        f"    main(['verify', {url!r}, '--once', '--plan', {str(plan)!r}])\n"
+        "except SystemExit as ended:\n"
+        "    print(ended.code, sorted({'rich', 'torch', 'vllm'} & set(sys.modules)))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.splitlines()[-1] == "0 []", done.stdout
+
+
 @pytest.mark.parametrize(
     "arguments",
-    [["http://h", "--url", "http://g"], ["p.yaml", "--plan", __file__], ["http://u:p@h"]],
+    [
+        ["http://h", "--url", "http://g"],
+        ["p.yaml", "--plan", __file__],
+        ["http://u:p@h"],
+        ["https://h", "--ca-file", __file__],
+        ["http://h", "--api-key", "two\nlines"],
+        ["http://h", "--watch", "--format", "json"],
+        ["http://h", "--plan", __file__],
+    ],
 )
 def test_wrong_usage(arguments: list[str]) -> None:
     with pytest.raises(SystemExit) as ended:
