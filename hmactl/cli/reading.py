@@ -56,6 +56,15 @@ class Reading:
             else:
                 yield from read_path(Path(path), form, given, working)
 
+    def one(self, path: str, what: str) -> Document:
+        """The only deployment of a source. Raises UsageFailure, with ``what`` takes only one."""
+        documents = list(self.documents((path,)))
+        if len(documents) != 1:
+            raise UsageFailure(
+                f"{path} holds {len(documents)} deployments; {what} one: split the file"
+            )
+        return documents[0]
+
 
 def read_server_command(argv: tuple[str, ...]) -> Document:
     """The deployment that a command starts, given behind ``--``.

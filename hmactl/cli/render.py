@@ -39,7 +39,7 @@ from hmactl.launch.render.forms import FORMATS
     "--output",
     type=click.Path(path_type=Path),
     metavar="PATH",
-    help="Write to this file, or into this directory, instead of standard output.",
+    help="Write to this file instead of standard output; several files, into this directory.",
 )
 @click.option("--overwrite", is_flag=True, help="Overwrite files that are there.")
 @click.option("--force", metavar="REASON", help="Render in spite of errors; the reason is logged.")
@@ -81,20 +81,16 @@ def command(
 
     refuse_flags(extra, force)
     reading = Reading.of(asking)
-    documents = list(reading.documents((source,)))
-    if len(documents) != 1:
-        raise UsageFailure(
-            f"{source} holds {len(documents)} deployments; `render` writes one: split the file"
-        )
+    document = reading.one(source, "`render` writes")
     how = Asking(**asking)
     if from_catalogue:
-        engine, checked = ENGINE_OF_PATH, judged_by_catalogue(documents[0], source, reading.given())
+        engine, checked = ENGINE_OF_PATH, judged_by_catalogue(document, source, reading.given())
     else:
         found = how.engine()
         if found is None:
             raise UsageFailure("without an engine, --from-catalogue judges by hmactl's own facts")
         with how.session(found) as session:
-            engine, checked = found, how.check(documents[0], session, extra)
+            engine, checked = found, how.check(document, session, extra)
     click.echo(render_summary(build_report([checked]), styler(color, to_stderr=True)), err=True)
     if checked.deployment is None:
         sys.exit(1)

@@ -191,7 +191,7 @@ def unknown_settings(deployment: Deployment, environment: Mapping[str, str]) -> 
 
 
 def write(files: Sequence[OutputFile], output: Path | None, *, overwrite: bool) -> None:
-    """Print the files, or write them where the operator says.
+    """Print the files, or write them to a file; several, into a directory.
 
     Raises UsageFailure where they cannot be written there.
     """
@@ -201,14 +201,15 @@ def write(files: Sequence[OutputFile], output: Path | None, *, overwrite: bool) 
                 click.echo(f"# {file.name}")
             click.echo(file.text, nl=False)
         return
-    into = output.is_dir() or str(output).endswith("/")
-    if len(files) > 1 and not into:
-        raise UsageFailure(f"there are {len(files)} files: name a directory with -o {output}/")
+    into = len(files) > 1 or output.is_dir()
+    if into and not output.is_dir():
+        try:
+            output.mkdir()
+        except OSError as error:
+            raise UsageFailure(f"{output} is no directory: {error.strerror}") from None
     for file in files:
         path = output / file.name if into else output
         try:
-            if into:
-                output.mkdir(exist_ok=True)
             with path.open("w" if overwrite else "x", encoding="utf-8") as opened:
                 opened.write(file.text)
         except FileExistsError:

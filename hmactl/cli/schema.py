@@ -10,6 +10,7 @@ SCHEMAS = {
     "profile": "hmactl.sources.profile_schema:profile_schema",
     "configuration": "hmactl.configuration.schema:configuration_schema",
     "baseline": "hmactl.baseline:baseline_schema",
+    "launch": "hmactl.launch.render.json_form:launch_schema",
     "lint": "hmactl.report.lint_json:lint_schema",
     "report": "hmactl.report.model:report_schema",
 }
@@ -21,7 +22,7 @@ def command(what: str) -> None:
     """Print a JSON Schema.
 
     Of what is written: a profile, the configuration .hmactl.yaml, a baseline. Of what is printed as
-    JSON: by `lint`, and the report of `check`.
+    JSON: by `lint`, the report of `check`, and by `render`.
     """
     click.echo(schema_text(what), nl=False)
 

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from hmactl.cli.options import engine_options, source_options
+from hmactl.launch.render.forms import FORMATS
 
 
 @click.command(
@@ -21,6 +22,15 @@ from hmactl.cli.options import engine_options, source_options
 @engine_options
 @click.option(
     "--dry-run", is_flag=True, help="Print the environment and command, and start nothing."
+)
+@click.option(
+    "--format",
+    "written",
+    type=click.Choice(list(FORMATS)),
+    help="With --dry-run: what `hmactl render` writes, instead of a command to paste.",
+)
+@click.option(
+    "--image", metavar="IMAGE", help="With --format compose or kubernetes: the container image."
 )
 @click.option(
     "--supervise",
@@ -41,6 +51,8 @@ def command(
     source: str,
     extra: tuple[str, ...],
     dry_run: bool,
+    written: str | None,
+    image: str | None,
     supervise: bool,
     start_timeout: float,
     force: str | None,
@@ -70,33 +82,27 @@ def command(
         with_arguments,
     )
     from hmactl.cli.reading import Reading, UsageFailure
+    from hmactl.cli.rendering import refuse_flags, rendered_files, write
     from hmactl.cli.terminal import styler
     from hmactl.launch.lacking import lacking
-    from hmactl.launch.launch import HMA_FLAGS, execute, shell_form
+    from hmactl.launch.launch import execute
     from hmactl.launch.preconditions.engine import identity
+    from hmactl.launch.render.shell import shell_form
     from hmactl.launch.services import services
     from hmactl.report.build import build_report
     from hmactl.report.summary import render_summary
 
     # Process 1 of a container never gets a signal that it has no handler for.
     signal.signal(signal.SIGTERM, _end)
-    if force is not None and not force.strip():
-        raise click.BadParameter("the reason is empty", param_hint="--force")
-    flags = sorted(HMA_FLAGS.intersection(argument.partition("=")[0] for argument in extra))
-    if flags:
-        raise click.UsageError(
-            f"{flags[0]} is hmactl's decision: set `hma:` in the profile instead"
-        )
-    documents = list(Reading.of(asking).documents((source,)))
-    if len(documents) != 1:
-        raise UsageFailure(
-            f"{source} holds {len(documents)} deployments; `serve` starts one: split the file"
-        )
+    refuse_flags(extra, force)
+    if (written or image) and not dry_run:
+        raise click.UsageError("--format and --image go with --dry-run")
+    document = Reading.of(asking).one(source, "`serve` starts")
     how = Asking(**asking)
     engine = how.engine()
     before = () if engine is None else identity(engine)
     with how.session(engine) as session:
-        checked = how.check(documents[0], session, extra)
+        checked = how.check(document, session, extra)
     click.echo(render_summary(build_report([checked]), styler(color, to_stderr=True)), err=True)
     if engine is None or checked.deployment is None:
         sys.exit(2 if checked.deployment is not None else 1)
@@ -104,11 +110,14 @@ def command(
         raise UsageFailure("not launched: " + "\n  ".join(missing))
     if not checked.launchable:
         refuse_or_say(force, status=2 if checked.failure is not None else 1)
+    if written is not None:
+        write(rendered_files(checked, engine, extra, written, image), None, overwrite=False)
+        return
     launch = planned(checked, checked.deployment, engine, extra)
     companion = beside(checked.deployment, engine, launch)
     if dry_run:
         programs = [launch] if companion is None else [companion, launch]
-        click.echo(" &\n".join(map(shell_form, programs)))
+        click.echo(shell_form(*programs))
         return
     environment = dict(os.environ)
     style = styler(color, to_stderr=True)

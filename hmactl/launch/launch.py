@@ -1,7 +1,6 @@
 """What ``hmactl serve`` starts: the server's argv and the variables that are added for it."""
 
 import os
-import shlex
 import signal
 import sys
 from collections.abc import Mapping, Sequence
@@ -13,7 +12,6 @@ from hmactl.deployment.deployment import Deployment
 from hmactl.engine.bridge_environment import bridge_environment
 from hmactl.engine.find import Engine
 from hmactl.launch.hash_seed import VARIABLE
-from hmactl.report.redact import HIDDEN, is_secret_name, redact
 
 HMA_FLAGS = frozenset(
     f"{prefix}-hybrid-kv-cache-manager" for prefix in ("--disable", "--no-disable", "--enable")
@@ -53,13 +51,6 @@ def plan_launch(
     return Launch((*program, "serve", *serve_arguments(deployment), *extra, *decision), added)
 
 
-def shell_form(launch: Launch) -> str:
-    """The launch as a shell command that can be pasted, with secrets hidden."""
-    words = [_variable(name, value) for name, value in launch.added.items()]
-    lines = ["env", *words] if words else []
-    return " \\\n  ".join([*lines, *_argument_lines(launch.argv)])
-
-
 def execute(launch: Launch, environment: Mapping[str, str]) -> NoReturn:
     """Become the server: same process, so signals and exit status are its own.
 
@@ -72,23 +63,3 @@ def execute(launch: Launch, environment: Mapping[str, str]) -> NoReturn:
     os.execve(  # noqa: S606 - no shell is the point
         launch.argv[0], list(launch.argv), {**environment, **launch.added}
     )
-
-
-def _variable(name: str, value: str) -> str:
-    shown = HIDDEN if is_secret_name(name) else redact(value)
-    return f"{name}={shlex.quote(shown)}"
-
-
-def _argument_lines(argv: Sequence[str]) -> list[str]:
-    options = next((at for at, word in enumerate(argv) if word.startswith("--")), len(argv))
-    lines = [shlex.join(argv[:options])]
-    secret = False
-    for argument in argv[options:]:
-        if argument.startswith("--"):
-            name, equals, _value = argument.partition("=")
-            secret = is_secret_name(name)
-            shown = f"{name}={HIDDEN}" if secret and equals else redact(argument)
-            lines.append(shlex.quote(shown) if not secret else shown)
-        else:
-            lines[-1] += " " + (HIDDEN if secret else shlex.quote(redact(argument)))
-    return lines

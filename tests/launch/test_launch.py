@@ -4,7 +4,8 @@ import shlex
 from pathlib import Path
 
 from hmactl.engine.find import Distribution, Engine
-from hmactl.launch.launch import plan_launch, shell_form
+from hmactl.launch.launch import plan_launch
+from hmactl.launch.render.shell import shell_form
 from hmactl.sources.profile import read_profiles
 
 PROFILE = """
@@ -51,8 +52,8 @@ def test_the_shell_form_is_one_command_with_the_decision_last() -> None:
     assert words == [
         "env",
         "LMCACHE_CHUNK_SIZE=256",
-        "LMCACHE_REMOTE_URL=redis://user:***@cache:6379",
-        "HF_TOKEN=***",
+        "LMCACHE_REMOTE_URL=${LMCACHE_REMOTE_URL:?}",
+        "HF_TOKEN=${HF_TOKEN:?}",
         "NOTE=two words",
         "/opt/engine/bin/vllm",
         "serve",
@@ -61,7 +62,7 @@ def test_the_shell_form_is_one_command_with_the_decision_last() -> None:
         "75000",
         "--enforce-eager",
         "--api-key",
-        "***",
+        "${VLLM_API_KEY:?}",
         "--kv-transfer-config",
         '{"kv_connector": "LMCacheConnectorV1", "kv_role": "kv_both", '
         '"kv_connector_extra_config": {"lmcache.tag": "it\'s"}}',

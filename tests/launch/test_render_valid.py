@@ -29,7 +29,7 @@ from hmactl.deployment.setting import COMMAND_LINE, Setting
 from hmactl.finding import Severity
 from hmactl.launch.render.env_file import render_env_file
 from hmactl.launch.render.model import NotRenderedError
-from hmactl.launch.render.shell import render_shell, shell_command
+from hmactl.launch.render.shell import render_shell, shell_form
 from hmactl.lint import Pins, lint_document
 from hmactl.sources.compose.reader import read_compose
 from hmactl.sources.document import Document
@@ -131,7 +131,7 @@ def test_bash_starts_what_was_checked(tmp_path: Path, values: tuple[str, ...]) -
     started, program = launches(deployment).engine, _fake_vllm(tmp_path)
     shown = rendered(deployment)
     environment = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", **secrets_of(deployment)}
-    for script in (render_shell(shown)[0].text, shell_command(shown)):
+    for script in (render_shell(shown)[0].text, shell_form(started)):
         text = script.replace("/opt/vllm/bin/vllm", shlex.quote(str(program)))
         done = subprocess.run(
             ["bash"], input=text.encode(), capture_output=True, env=environment, check=True

@@ -6,7 +6,6 @@ from typing import Any
 from hmactl.deployment.deployment import UNLIMITED
 from hmactl.launch.render.model import (
     CarriedPath,
-    Endpoint,
     OutputFile,
     Program,
     Rendered,
@@ -25,12 +24,8 @@ def render_compose(rendered: Rendered) -> tuple[OutputFile, ...]:
     server, engine = rendered.server, rendered.engine
     services: dict[str, Any] = {}
     if server is not None:
-        services[_server_name(rendered)] = _service(
-            rendered, server, rendered.server_endpoint, rendered.machine.server_memory
-        )
-    services[rendered.name] = _service(
-        rendered, engine, rendered.endpoint, rendered.machine.engine_memory
-    )
+        services[_server_name(rendered)] = _service(rendered, server)
+    services[rendered.name] = _service(rendered, engine)
     if server is not None:
         healthy = "service_healthy" if rendered.server_endpoint is not None else "service_started"
         services[rendered.name]["depends_on"] = {_server_name(rendered): {"condition": healthy}}
@@ -51,7 +46,7 @@ def compose_notes(rendered: Rendered) -> Iterator[str]:
             f"{', '.join(rendered.references)}"
         )
     for path in rendered.paths:
-        if path.secret:
+        if path.secret and not path.here:
             yield f"{path.path} holds a secret and is not written: put it at ./{path.base}"
         elif not path.here and path.text is None:
             yield f"{path.path} is not on this machine, and is expected where the services run"
@@ -72,11 +67,9 @@ def _on_the_host(rendered: Rendered) -> bool:
     return rendered.server is not None and rendered.server_alias is None
 
 
-def _service(
-    rendered: Rendered, program: Program, endpoint: Endpoint | None, memory: int | None
-) -> dict[str, Any]:
-    is_engine = program is rendered.engine
-    machine = rendered.machine
+def _service(rendered: Rendered, program: Program) -> dict[str, Any]:
+    is_engine, machine = program is rendered.engine, rendered.machine
+    endpoint = rendered.endpoint if is_engine else rendered.server_endpoint
     service: dict[str, Any] = {
         "image": Quoted(_escaped(rendered.image or "")),
         "entrypoint": [Quoted(_escaped(word)) for word in program.command],
@@ -94,15 +87,15 @@ def _service(
     if machine.shm is None or rendered.server is not None:
         service["ipc"] = "host"
     else:
-        service["shm_size"] = Quoted(f"{machine.shm}b")
+        service["shm_size"] = _size(machine.shm)
     if machine.memlock is not None:
         limit = -1 if machine.memlock == UNLIMITED else machine.memlock
         service["ulimits"] = {"memlock": {"soft": limit, "hard": limit}}
-    if volumes := list(_volumes(rendered)):
+    if volumes := list(_volumes(rendered, of_engine=is_engine)):
         service["volumes"] = volumes
     if configs := [_mounted(path) for path in rendered.paths if path.text and not path.here]:
         service["configs"] = configs
-    if resources := _resources(rendered, memory, limited=is_engine):
+    if resources := _resources(rendered, of_engine=is_engine):
         service["deploy"] = {"resources": resources}
     if endpoint is not None:
         service["healthcheck"] = {
@@ -117,20 +110,21 @@ def _service(
     return service
 
 
-def _resources(
-    rendered: Rendered, memory: int | None, *, limited: bool
-) -> Mapping[str, Mapping[str, Any]]:
+def _resources(rendered: Rendered, *, of_engine: bool) -> Mapping[str, Mapping[str, Any]]:
     machine = rendered.machine
+    memory, limit = machine.server_memory, machine.server_limit
+    if of_engine:
+        memory, limit = machine.engine_memory, machine.memory_limit
     resources: dict[str, dict[str, Any]] = {}
-    if limited and machine.memory_limit is not None:
-        resources["limits"] = {"memory": Quoted(f"{machine.memory_limit}b")}
+    if limit is not None:
+        resources["limits"] = {"memory": _size(limit)}
     reserved: dict[str, Any] = {}
-    if memory is not None and (machine.memory_limit is None or memory <= machine.memory_limit):
-        reserved["memory"] = Quoted(f"{memory}b")
+    if memory is not None and (limit is None or memory <= limit):
+        reserved["memory"] = _size(memory)
     if machine.gpus:
         chosen = {name for name, _value in rendered.engine.environment}
         # CUDA_VISIBLE_DEVICES counts the GPUs that the container sees.
-        sees_all = not limited or "CUDA_VISIBLE_DEVICES" in chosen or rendered.server is not None
+        sees_all = not of_engine or "CUDA_VISIBLE_DEVICES" in chosen or rendered.server is not None
         count = "all" if sees_all else machine.gpus
         reserved["devices"] = [{"driver": "nvidia", "count": count, "capabilities": ["gpu"]}]
     if reserved:
@@ -138,10 +132,10 @@ def _resources(
     return resources
 
 
-def _volumes(rendered: Rendered) -> Iterator[dict[str, Any]]:
-    if rendered.cache is not None:
+def _volumes(rendered: Rendered, *, of_engine: bool) -> Iterator[dict[str, Any]]:
+    if of_engine and rendered.cache is not None:
         yield _volume("volume", "huggingface", rendered.cache)
-    if rendered.disk is not None:
+    if of_engine and rendered.disk is not None:
         yield _volume("volume", "lmcache-disk", rendered.disk)
     for path in rendered.paths:
         if path.text is None or path.here:
@@ -171,6 +165,13 @@ def _mounted(path: CarriedPath) -> dict[str, Any]:
 def _config_name(path: CarriedPath) -> str:
     name = "".join(c if c.isascii() and c.isalnum() else "-" for c in path.path.lower())
     return name.strip("-")
+
+
+def _size(size: int) -> Quoted:
+    for unit, factor in (("g", 2**30), ("m", 2**20), ("k", 2**10)):
+        if size % factor == 0:
+            return Quoted(f"{size // factor}{unit}")
+    return Quoted(f"{size}b")
 
 
 def _text(text: Text) -> Quoted:

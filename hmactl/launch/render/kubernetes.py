@@ -22,6 +22,7 @@ _PERIOD, _START_PERIODS = 10, 360
 _STOP_SECONDS = 120
 _NO_KEY = re.compile(r"[^A-Za-z0-9._-]")
 _SHM = "/dev/shm"  # noqa: S108
+_OF_THE_ENGINE = frozenset({"huggingface", "lmcache-disk"})
 _PRODUCT = "nvidia.com/gpu.product"
 
 
@@ -150,7 +151,7 @@ def _server(rendered: Rendered, server: Program) -> dict[str, Any]:
         container.setdefault("env", []).append(
             {"name": "NVIDIA_VISIBLE_DEVICES", "value": Quoted("all")}
         )
-    if resources := _resources(rendered.machine.server_memory, None):
+    if resources := _resources(rendered.machine.server_memory, rendered.machine.server_limit):
         container["resources"] = resources
     if rendered.server_endpoint is not None:
         command = {"exec": {"command": _words(health_command(rendered.server_endpoint))}}
@@ -169,7 +170,9 @@ def _container(rendered: Rendered, program: Program) -> dict[str, Any]:
         container["workingDir"] = Quoted(rendered.directory)
     if environment := list(_environment(rendered, program)):
         container["env"] = environment
-    container["volumeMounts"] = [mount for _volume, mount in _volumes(rendered)]
+    others = _OF_THE_ENGINE if program is not rendered.engine else frozenset()
+    mounts = [mount for _volume, mount in _volumes(rendered)]
+    container["volumeMounts"] = [mount for mount in mounts if mount["name"] not in others]
     return container
 
 

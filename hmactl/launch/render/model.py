@@ -67,7 +67,8 @@ class Machine:
 
     ``gpus`` is how many the engine takes, 0 on the CPU platform; ``gpu`` is the model's name as the
     driver says it, where the operator named one. ``memory_limit``, ``shm`` and ``memlock`` are as
-    the operator wrote them. ``engine_memory`` and ``server_memory`` are what is known to be taken
+    the operator wrote them, and so is ``server_limit``, of an LMCache server in its own container.
+    ``engine_memory`` and ``server_memory`` are what is known to be taken
     of the host's memory, which is less than what is needed.
     """
 
@@ -78,6 +79,7 @@ class Machine:
     memlock: int | None = None
     engine_memory: int | None = None
     server_memory: int | None = None
+    server_limit: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -159,7 +159,7 @@ def _unknown_variables(
 
 
 def _machine(deployment: Deployment, facts: Facts | None) -> Machine:
-    target = deployment.target
+    target, server = deployment.target, deployment.lmcache_server
     name = None
     try:
         gpu = find_gpu(target.gpu) if target.gpu else None
@@ -175,6 +175,7 @@ def _machine(deployment: Deployment, facts: Facts | None) -> Machine:
         memlock=target.memlock,
         engine_memory=_engine_memory(deployment, facts),
         server_memory=None if facts is None else server_memory(facts),
+        server_limit=None if server is None else server.memory_limit,
     )
 
 

@@ -3,7 +3,9 @@
 import shlex
 from collections.abc import Iterator
 
-from hmactl.launch.render.model import OutputFile, Rendered
+from hmactl.launch.launch import Launch
+from hmactl.launch.render.model import OutputFile, Program, Rendered
+from hmactl.launch.render.secrets import Secrets
 from hmactl.launch.render.words import remark_lines, shell_lines
 
 _JOINED = " \\\n  "
@@ -14,10 +16,22 @@ def render_shell(rendered: Rendered) -> tuple[OutputFile, ...]:
     return (OutputFile(f"{rendered.name}.sh", "\n".join(_lines(rendered)) + "\n"),)
 
 
-def shell_command(rendered: Rendered) -> str:
-    """The same without anything around it, to be pasted: one command for each program."""
-    commands = [_JOINED.join(shell_lines(program)) for program in rendered.programs]
+def shell_form(*launches: Launch) -> str:
+    """Launches as commands to paste, the last in the foreground, with references for secrets."""
+    secrets = Secrets()
+    commands = [_JOINED.join(shell_lines(_program(launch, secrets))) for launch in launches]
     return " &\n".join(commands)
+
+
+def _program(launch: Launch, secrets: Secrets) -> Program:
+    options = (at for at, word in enumerate(launch.argv) if word.startswith("--"))
+    verb = next(options, len(launch.argv))
+    return Program(
+        "",
+        launch.argv[:verb],
+        secrets.arguments(launch.argv[verb:]),
+        secrets.environment(launch.added),
+    )
 
 
 def shell_notes(rendered: Rendered) -> Iterator[str]:

@@ -15,7 +15,7 @@ _STOP_SECONDS = 120
 
 
 def render_systemd(rendered: Rendered) -> tuple[OutputFile, ...]:
-    """A unit for the engine, and one for the LMCache server, without which the engine's stops."""
+    """A unit for the engine, and one for the LMCache server, which the engine's requires."""
     units = [OutputFile(f"{rendered.name}.service", _unit(rendered, rendered.engine))]
     if rendered.server is not None:
         units.append(OutputFile(_server_unit(rendered), _unit(rendered, rendered.server)))
@@ -70,15 +70,17 @@ def _lines(rendered: Rendered, program: Program) -> Iterator[str]:
         yield f"# {', '.join(sorted(references))}:"
         yield f"EnvironmentFile={secrets_file(rendered)}"
     yield f"ExecStart={_command(program)}"
-    yield "# vLLM can end with status 0 when its engine has died."
+    if is_engine:
+        yield "# vLLM can end with status 0 when its engine has died."
     yield "Restart=always"
     yield "RestartSec=10"
     yield "# The server itself is asked to stop; what is left of its processes is ended."
     yield "KillMode=mixed"
     yield f"TimeoutStopSec={_STOP_SECONDS}"
     machine = rendered.machine
-    if machine.memory_limit is not None:
-        yield f"MemoryMax={machine.memory_limit}"
+    limit = machine.memory_limit if is_engine else machine.server_limit
+    if limit is not None:
+        yield f"MemoryMax={limit}"
     if machine.memlock is not None:
         yield f"LimitMEMLOCK={_lock(machine.memlock)}"
     yield ""
@@ -94,9 +96,9 @@ def _command(program: Program) -> str:
     lines = [_word((word,)) for word in program.command]
     line = " ".join(lines)
     made = []
-    for position, argument in enumerate(program.arguments):
+    for argument in program.arguments:
         first = argument[0] if argument else ""
-        if position and isinstance(first, str) and first.startswith("--"):
+        if isinstance(first, str) and first.startswith("--"):
             made.append(line)
             line = _word(argument)
         else:

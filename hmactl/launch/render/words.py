@@ -44,10 +44,10 @@ def shell_lines(program: Program, *, multiline: bool = True) -> Iterator[str]:
     words = [f"{name}={shell_word(value)}" for name, value in program.environment]
     yield from ("env", *words) if words else ()
     line = " ".join(map(shlex.quote, program.command))
-    for position, argument in enumerate(program.arguments):
+    for argument in program.arguments:
         word = shell_word(argument, multiline=multiline)
         first = argument[0] if argument else ""
-        if position and isinstance(first, str) and first.startswith("--"):
+        if isinstance(first, str) and first.startswith("--"):
             yield line
             line = word
         else:
