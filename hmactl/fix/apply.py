@@ -53,14 +53,14 @@ def apply_edits(text: str, edits: Sequence[Edit]) -> Applied:
         else:
             places.append((found, edit))
     places.sort(key=lambda placed: placed[0][:2])
-    clear = []
+    clear, before = [], 0
     for index, (found, edit) in enumerate(places):
-        before = max((other.end for other, _ in places[:index]), default=0)
         after = places[index + 1][0].start if index + 1 < len(places) else len(text)
         if before > found.start or after < found.end:
             refused.append(Refused(edit, "it overlaps another edit"))
         else:
             clear.append((found, edit))
+        before = max(before, found.end)
     parts, at = [], 0
     for found, _ in clear:
         parts += [text[at : found.start], found.new]

@@ -18,17 +18,18 @@ def added(text: str, at: int, stop: int, new: str) -> _Change | None:
     alone = not before.strip()
     if not text.startswith("--", at):
         # A key of vLLM's configuration file.
-        key = re.match(rf"{quote}[ \t]*:(?=\s)", text[stop:])
+        key = re.compile(rf"{quote}[ \t]*:(?=\s)").match(text, stop)
         added_key = f"{new.removeprefix('--')}: true{newline}{before}"
         return (opening, opening, added_key) if alone and key else None
     if (item := _ITEM.fullmatch(before)) is not None:
         indented = item["head"].replace("-", " ") + item["dash"]
         return opening, opening, f"{new}{newline}{indented}"
-    left = text[:opening].rstrip()
-    if left.endswith(("[", ",")):
+    left_end = _end_of_left(text, opening)
+    left = text[left_end - 1 : left_end]
+    if left in {"[", ","}:
         between = f"{newline}{before}" if alone else " "
         return opening, opening, f"{quote}{new}{quote},{between}"
-    if alone and left.endswith("\\"):
+    if alone and left == "\\":
         return opening, opening, f"{new} \\{newline}{before}"
     previous = text[opening - 1 : opening]
     if quote and (previous == "=" or re.search(r":[ \t]+$", before)):
@@ -47,18 +48,20 @@ def dropped(text: str, at: int, stop: int) -> _Change | None:
     before, following = text[line:opening], re.compile(r"[^\r\n]*").match(text, end)
     behind = following.group() if following is not None else ""
     next_line = min(end + len(behind) + len(_newline(text, line)), len(text))
-    left = text[:opening].rstrip()
+    left_end = _end_of_left(text, opening)
+    left = text[left_end - 1 : left_end]
     if _ITEM.fullmatch(before):
         return (line, next_line, "") if not behind.strip() else None
-    if left.endswith(("[", ",")):
+    if left in {"[", ","}:
         if comma := re.compile(r"\s*,[ \t]*(?:\r?\n[ \t]*)?").match(text, end):
             return opening, comma.end(), ""
-        first = len(left) - 1 if left.endswith(",") else opening
-        return (first, end, "") if re.match(r"\s*\]", text[end:]) else None
-    if not before.strip() and left.endswith("\\"):
+        first = left_end - 1 if left == "," else opening
+        return (first, end, "") if re.compile(r"\s*\]").match(text, end) else None
+    if not before.strip() and left == "\\":
         if behind.strip() == "\\":
             return line, next_line, ""
-        return (len(left[:-1].rstrip()), end, "") if not behind.strip() else None
+        first = _end_of_left(text, left_end - 1)
+        return (first, end, "") if not behind.strip() else None
     if before.endswith((" ", "\t")) and before.strip() and re.match(r"[\s\"'\\;]|$", behind):
         return line + len(before.rstrip()), end, ""
     return None
@@ -67,6 +70,13 @@ def dropped(text: str, at: int, stop: int) -> _Change | None:
 def _opening(text: str, at: int) -> int:
     """The place of the quote in front of an option, or else its own."""
     return at - 1 if at and text[at - 1] in "\"'" else at
+
+
+def _end_of_left(text: str, at: int) -> int:
+    """Behind the last character in front of that place that is no blank."""
+    while at and text[at - 1].isspace():
+        at -= 1
+    return at
 
 
 def _newline(text: str, line: int) -> str:

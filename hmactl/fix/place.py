@@ -1,7 +1,9 @@
 """Where an edit goes in a text, and what then stands there."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from hmactl.finding import Change, Edit
@@ -28,16 +30,17 @@ def region(text: str, edit: Edit) -> Region | None:
     if (found := place(text, starts, edit)) is None:
         return None
     (line, column), (end_line, end_column) = (
-        _line_and_column(text, starts, at) for at in (found.start, found.end)
+        _line_and_column(starts, at) for at in (found.start, found.end)
     )
     return Region(line, column, end_line, end_column, found.new)
 
 
-def line_starts(text: str) -> list[int]:
+@lru_cache(maxsize=1)
+def line_starts(text: str) -> tuple[int, ...]:
     """The offset of each line's first character."""
     # A byte order mark is no part of the first line's columns.
     first = len(text) - len(text.removeprefix("\ufeff"))
-    return [first, *(match.end() for match in re.finditer("\n", text))]
+    return (first, *(match.end() for match in re.finditer("\n", text)))
 
 
 def place(text: str, starts: Sequence[int], edit: Edit) -> Place | None:
@@ -84,8 +87,8 @@ def _of_option(text: str, start: int, end: int, edit: Edit) -> Place | None:
     return None if found is None else Place(*found)
 
 
-def _line_and_column(text: str, starts: Sequence[int], at: int) -> tuple[int, int]:
-    line = text.count("\n", 0, at) + 1
+def _line_and_column(starts: Sequence[int], at: int) -> tuple[int, int]:
+    line = max(1, bisect_right(starts, at))
     return line, at - starts[line - 1] + 1
 
 

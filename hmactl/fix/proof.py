@@ -52,7 +52,8 @@ class _Trial:
         if len(applied.made) < len(edits):
             return False
         before, after = _counted(self.findings), _counted(self.read(applied.text))
-        fixed = _counted(finding for finding in self.findings if finding.edit in edits)
+        tried = frozenset(edits)
+        fixed = _counted(finding for finding in self.findings if finding.edit in tried)
         return not after - before and not (fixed & after) - (before - fixed)
 
 

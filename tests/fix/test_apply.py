@@ -1,5 +1,6 @@
 """Edits change exactly what they say, and nothing where the text is another one."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 from hmactl.deployment.setting import COMMAND_LINE, Origin
 from hmactl.finding import Edit, Finding, Severity, edit_at
 from hmactl.fix.apply import apply_edits, as_diff, edits_of, fix_file
+from hmactl.fix.place import region
 from hmactl.fix.replace_file import ChangedError
 
 
@@ -162,3 +164,15 @@ def test_diff() -> None:
         "--- a/d/a\n+++ b/d/a\n@@ -1,2 +1,2 @@\n x\n"
         "-y\n\\ No newline at end of file\n+z\n\\ No newline at end of file\n"
     )
+
+
+def test_many_edits_of_a_large_file_take_no_longer_than_reading_it() -> None:
+    count = 20_000
+    text = "".join(f"sise{n}: 1\n" for n in range(count))
+    edits = [edit(n + 1, 1, f"sise{n}", f"size{n}") for n in range(count)]
+    begin = time.process_time()
+    applied = apply_edits(text, edits)
+    regions = [region(text, one) for one in edits]
+    assert time.process_time() - begin < 3
+    assert applied.text == text.replace("sise", "size")
+    assert regions[-1] == (count, 1, count, 10, f"size{count - 1}")
