@@ -1,12 +1,13 @@
 """A file that a call closes is not called for any more, nor its number's next owner."""
 
 import os
+from contextlib import closing
 
 from hmactl.launch.supervise.loop import READ, Loop
 
 
 def test_a_file_that_an_earlier_call_closed() -> None:
-    with Loop() as loop:
+    with closing(Loop()) as loop:
         pipes = [os.pipe(), os.pipe()]
         called: list[int] = []
         for reading, writing in pipes:
@@ -35,7 +36,7 @@ def test_a_file_that_an_earlier_call_closed() -> None:
 
 
 def test_timers_come_in_order_and_not_when_cancelled() -> None:
-    with Loop() as loop:
+    with closing(Loop()) as loop:
         called: list[str] = []
         loop.later(0.03, lambda: called.append("second"))
         loop.later(0.01, lambda: called.append("first"))

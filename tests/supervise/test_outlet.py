@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 
 import pytest
 
@@ -14,7 +15,7 @@ from hmactl.launch.supervise.relay import Relay
 
 @pytest.fixture
 def loop() -> Iterator[Loop]:
-    with Loop() as loop:
+    with closing(Loop()) as loop:
         yield loop
 
 

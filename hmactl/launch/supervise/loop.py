@@ -5,8 +5,6 @@ import itertools
 import selectors
 import time
 from collections.abc import Callable
-from types import TracebackType
-from typing import Self
 
 READ, WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
 
@@ -37,15 +35,8 @@ class Loop:
         self._timers: list[tuple[float, int, Timer]] = []
         self._order = itertools.count()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Forget everything that is watched."""
         self._selector.close()
 
     def watch(self, file: int, event: int, callback: Callable[[], None]) -> None:

@@ -1,5 +1,6 @@
 """The supervised run as a whole: the servers, and what is left when they are gone."""
 
+import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -55,7 +56,7 @@ def supervise(
         environment = {**engine.environment, _SOCKETS: str(sockets)}
         engine = replace(engine, environment=environment)
     try:
-        with Loop() as loop:
+        with contextlib.closing(Loop()) as loop:
             outlets = Outlet(loop, outputs[0]), Outlet(loop, outputs[1])
             supervisor = Supervisor(loop, [*companions, engine], outlets, hear)
             if not adopt_orphans():

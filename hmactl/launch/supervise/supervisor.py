@@ -20,7 +20,7 @@ from hmactl.launch.supervise.health import Probe
 from hmactl.launch.supervise.loop import Loop, Timer
 from hmactl.launch.supervise.outlet import Outlet
 from hmactl.launch.supervise.service import Service
-from hmactl.launch.supervise.signals import PASSED_ON, STOP, Signals
+from hmactl.launch.supervise.signals import PASSED_ON, STOP, caught_signals
 from hmactl.launch.supervise.stop import Stop
 
 _CENSUS_SECONDS = 10.0
@@ -56,7 +56,7 @@ class Supervisor:
 
     def run(self) -> Ending:
         """Until the last process is gone."""
-        with Signals(self._loop, self._on_signal):
+        with caught_signals(self._loop, self._on_signal):
             self._count()
             self._start_next()
             while self._stop is None or not self._stop.done:
