@@ -4,10 +4,11 @@ import re
 
 HIDDEN = "***"
 
-# vLLM itself redacts api_key and hf_token; the rest are the usual words for secrets.
+# vLLM itself redacts api_key and hf_token; the rest are the usual words for secrets. A token of a
+# threshold or of an id is one of text.
 _SECRET_NAME = re.compile(
-    r"(?:^|[_\-.])(?:api[_\-]?keys?|token|secrets?|password|passwd|credentials?|access[_\-]?key)"
-    r"(?:$|[_\-.])",
+    r"(?:^|[_\-.])(?:api[_\-]?keys?|token(?![_\-](?:threshold|ids?\b))|secrets?|password|passwd"
+    r"|credentials?|access[_\-]?key)(?:$|[_\-.])",
     re.IGNORECASE,
 )
 _URL_PASSWORD = re.compile(r"(?P<before>[a-z][a-z0-9+.\-]*://[^\s/:@]*):[^\s/@]+@", re.IGNORECASE)

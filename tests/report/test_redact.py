@@ -40,11 +40,20 @@ def test_left_alone(text: str) -> None:
     assert redact(text) == text
 
 
-@pytest.mark.parametrize("name", ["--api-key", "HF_TOKEN", "AWS_SECRET_ACCESS_KEY", "db.password"])
+@pytest.mark.parametrize(
+    "name", ["--api-key", "HF_TOKEN", "AWS_SECRET_ACCESS_KEY", "db.password", "TOKEN_IDENTITY"]
+)
 def test_secret_names(name: str) -> None:
     assert is_secret_name(name)
 
 
-@pytest.mark.parametrize("name", ["--max-num-batched-tokens", "--tokenizer", "LMCACHE_CHUNK_SIZE"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("--max-num-batched-tokens", "--tokenizer", "LMCACHE_CHUNK_SIZE", "eos_token_id"),
+        *("--long-prefill-token-threshold", "VLLM_MULTI_STREAM_GEMM_TOKEN_THRESHOLD"),
+        "--return-tokens-as-token-ids",
+    ],
+)
 def test_other_names(name: str) -> None:
     assert not is_secret_name(name)
