@@ -332,6 +332,21 @@ def test_without_anything_that_can_be_written_to(tmp_path: Path) -> None:
         assert run.status() == 0
 
 
+def test_without_a_proc_its_group_is_killed(tmp_path: Path) -> None:
+    unshare = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c"]
+    script = 'mount -t tmpfs none /proc && exec "$@"'
+    if subprocess.run(
+        [*unshare, script, "sh", "true"], capture_output=True, check=False
+    ).returncode:
+        pytest.skip("this user cannot mount anything")
+    (port,) = free_ports(1)
+    engine = server("vllm", "--deaf", "--workers", 2, port=port, stop_seconds=0.3)
+    with supervising(tmp_path, engine, prefix=[*unshare, script, "sh"]) as run:
+        run.says("VLLM is healthy")
+        run.send(TERM)
+        assert run.status() == 137
+
+
 def test_output_comes_whole_and_unchanged_from_one_server(tmp_path: Path) -> None:
     (port,) = free_ports(1)
     options = ["--say", "\x1b[1mbar 1\rbar 2", "--flood", 3_000_000, "--long-line", 100_000]

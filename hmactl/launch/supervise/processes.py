@@ -33,7 +33,7 @@ class Process:
 
 
 def living() -> dict[int, Process]:
-    """Every process that is visible and has not ended, by its number."""
+    """Every process that is visible and has not ended, by its number; none without a /proc."""
     return {process.pid: process for process in _read_all()}
 
 
@@ -52,9 +52,7 @@ def below(root: int, processes: Mapping[int, Process]) -> list[Process]:
 
 
 def _read_all() -> Iterator[Process]:
-    for entry in _PROC.iterdir():
-        if not entry.name.isdigit():
-            continue
+    for entry in _PROC.glob("[0-9]*"):
         # One that ends meanwhile is none that lives.
         with contextlib.suppress(OSError, ValueError, IndexError):
             # The name in parentheses may have spaces and parentheses in it.

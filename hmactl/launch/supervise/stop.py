@@ -101,6 +101,9 @@ class _ServerStep:
             else:
                 self._say(f"{title} has left {_named(own)} behind, which must be killed")
             self._killing = _Killing(now, self._say)
+        if self._child.status is None and not own:
+            # Not visible, or dead and not yet reaped: its number is still its own.
+            return self._killing.kill_group(self._child.pid, now)
         return self._killing.take(own, now)
 
     def _ask(self, now: float) -> None:
@@ -147,6 +150,12 @@ class _Killing:
         spare = now < self._began + _TRACKER_SECONDS
         _send(signal.SIGKILL, (one for one in processes if not (spare and one.tracks_resources)))
         return False
+
+    def kill_group(self, leader: int, now: float) -> bool:
+        """Kill the group of a process of which nothing else is known; whether that is given up."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(leader, signal.SIGKILL)
+        return now > self._began + _GONE_SECONDS
 
 
 def _send(number: signal.Signals, processes: Iterable[Process]) -> None:
