@@ -66,7 +66,9 @@ def test_a_degraded_lmcache_answers_health_and_fails_the_probe(
     model = tiny_model("llama", tmp_path)
     more = (
         "connector: LMCacheConnectorV1\n"
-        "lmcache: {chunk_size: 256, local_cpu: true, max_local_cpu_size: 0.5}\n"
+        # Each request waits so long for a lookup that never answers.
+        "lmcache: {chunk_size: 256, local_cpu: true, max_local_cpu_size: 0.5, "
+        "lookup_timeout_ms: 100}\n"
     )
     with probed(tmp_path, model, more) as one:
         found = one.verify("--probe", *one.log_options())

@@ -132,14 +132,16 @@ class Probe:
                 raise CannotProbeError(self._no_hits)
             return
         colds = self._at_once(several)
-        yield from self._rounds([long], (cold,), "")
+        alone = list(self._rounds([long], (cold,), ""))
+        yield from alone
         yield _told(
             "shared-prefix",
             "shorter prompt with the same prefix",
             f"{int(shared.local - settled.local):,} of {sizes.shared:,} shared tokens were still "
             "in the GPU's cache",
         )
-        if several:
+        # Of what caches nothing, several prompts at once show nothing more.
+        if several and alone[0].state is State.SAME:
             yield from self._rounds(several, colds, "-at-once")
         yield from self._stored(stored)
         if len(self._found.caches) > 1:
