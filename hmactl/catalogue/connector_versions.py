@@ -5,16 +5,15 @@ release that was not read is answered as its neighbours, where they agree, and a
 """
 
 import difflib
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache, lru_cache
-from importlib.resources import files
 from typing import Any
 
 from packaging.version import InvalidVersion
 
+from hmactl.catalogue.data_file import load
 from hmactl.catalogue.hma_decision import (
     HmaRules,
     Offloading,
@@ -606,8 +605,7 @@ def _lmcache(version: str) -> LmcacheRelease:
 
 @cache
 def _data() -> dict[str, Any]:
-    path = files(__package__).joinpath("data/connector-versions.json")
-    data: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    data: dict[str, Any] = load("connector-versions.json")
     return data
 
 

@@ -1,10 +1,10 @@
 """What the connectors of vLLM's registry are for."""
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+
+from hmactl.catalogue.data_file import load
 
 _ANY_PURPOSE = ("offload", "transfer")
 
@@ -40,5 +40,5 @@ def alternatives(connector: str | None, candidates: Iterable[str]) -> tuple[Conn
 
 @cache
 def _by_name() -> dict[str, ConnectorFacts]:
-    data = json.loads(files(__package__).joinpath("data/connectors.json").read_text("utf-8"))
+    data = load("connectors.json")
     return {name: ConnectorFacts(name, **facts) for name, facts in data["connectors"].items()}

@@ -1,13 +1,13 @@
 """Lines of logs that tell why a server ended, or why it works without its cache."""
 
-import json
 import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Any
+
+from hmactl.catalogue.data_file import load
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Failure:
 @cache
 def failures() -> tuple[Failure, ...]:
     """All of them."""
-    data = json.loads(files(__package__).joinpath("data/failures.json").read_text("utf-8"))
+    data = load("failures.json")
     return tuple(_failure(facts) for facts in data["failures"])
 
 

@@ -6,13 +6,12 @@ from their source.
 
 import difflib
 import functools
-import json
 from dataclasses import dataclass
-from importlib import resources
 from typing import Any, Literal
 
 from packaging.version import InvalidVersion, Version
 
+from hmactl.catalogue.data_file import load
 from hmactl.catalogue.version import parsed
 
 Takes = Literal["nothing", "one", "several"]
@@ -130,5 +129,5 @@ def _within(version: str | None, known: list[Version]) -> Version | None:
 
 @functools.cache
 def _data(name: str) -> dict[str, Any]:
-    text = resources.files("hmactl.catalogue").joinpath(f"data/{name}").read_text("utf-8")
-    return json.loads(text)  # type: ignore[no-any-return]
+    data: dict[str, Any] = load(name)
+    return data

@@ -1,9 +1,9 @@
 """Connectors that were removed, renamed or given up, and what to use instead."""
 
-import json
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+
+from hmactl.catalogue.data_file import load
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,5 +23,5 @@ def former_connector(name: str) -> FormerConnector | None:
 
 @cache
 def _by_name() -> dict[str, FormerConnector]:
-    data = json.loads(files(__package__).joinpath("data/former-connectors.json").read_text("utf-8"))
+    data = load("former-connectors.json")
     return {name: FormerConnector(name, **facts) for name, facts in data["connectors"].items()}

@@ -1,11 +1,11 @@
 """The GPUs that hmactl can stand in for."""
 
 import difflib
-import json
 import re
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+
+from hmactl.catalogue.data_file import load
 
 CPU = "cpu"
 DEFAULT_GPU = "H100-80GB"
@@ -92,7 +92,7 @@ def find_gpu(name: str) -> Gpu | None:
 @cache
 def all_gpus() -> tuple[Gpu, ...]:
     """The whole catalogue, in its own order."""
-    data = json.loads(files(__package__).joinpath("data/gpus.json").read_text("utf-8"))
+    data = load("gpus.json")
     return tuple(
         Gpu(
             **entry | {"capability": tuple(entry["capability"]), "aliases": tuple(entry["aliases"])}

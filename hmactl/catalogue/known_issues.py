@@ -1,14 +1,13 @@
 """Combinations of releases and settings that are known to fail."""
 
-import json
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 from packaging.specifiers import SpecifierSet
 from packaging.version import InvalidVersion
 
+from hmactl.catalogue.data_file import load
 from hmactl.catalogue.version import parsed
 
 
@@ -42,7 +41,7 @@ class KnownIssue:
 @cache
 def known_issues() -> tuple[KnownIssue, ...]:
     """All of them."""
-    data = json.loads(files(__package__).joinpath("data/known-issues.json").read_text("utf-8"))
+    data = load("known-issues.json")
     return tuple(_issue(facts) for facts in data["issues"])
 
 

@@ -1,11 +1,11 @@
 """What of a model only some releases of vLLM take together with a connector."""
 
-import json
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 
 from packaging.version import InvalidVersion, Version
+
+from hmactl.catalogue.data_file import load
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,5 +32,5 @@ class Limit:
 @cache
 def limits() -> tuple[Limit, ...]:
     """All of them."""
-    data = json.loads(files(__package__).joinpath("data/limits.json").read_text("utf-8"))
+    data = load("limits.json")
     return tuple(Limit(**facts) for facts in data["limits"])

@@ -4,14 +4,13 @@ Data: data/lmcache.json, read from the source of released wheels, and what data/
 says of vLLM's own connectors.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Any, Literal
 
 from hmactl.catalogue.connector_versions import by_version
+from hmactl.catalogue.data_file import load
 from hmactl.catalogue.neighbours import answering, neighbours
 
 Unreadable = Literal["default", "none", "ends"]
@@ -161,5 +160,5 @@ def _step(facts: dict[str, Any]) -> Step:
 
 @cache
 def _data(name: str) -> dict[str, Any]:
-    text = files(__package__).joinpath(f"data/{name}").read_text("utf-8")
-    return json.loads(text)  # type: ignore[no-any-return]
+    data: dict[str, Any] = load(name)
+    return data

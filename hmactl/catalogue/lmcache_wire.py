@@ -1,10 +1,10 @@
 """Which releases of LMCache speak to each other as MP server and connector."""
 
-import json
 from functools import cache
-from importlib.resources import files
 
 from packaging.version import InvalidVersion, Version
+
+from hmactl.catalogue.data_file import load
 
 
 def same_wire(one: str, other: str) -> bool | None:
@@ -23,7 +23,7 @@ def _group(version: str) -> int | None:
 
 @cache
 def _groups() -> dict[Version, int]:
-    data = json.loads(files(__package__).joinpath("data/lmcache-wire.json").read_text("utf-8"))
+    data = load("lmcache-wire.json")
     return {
         Version(version): number
         for number, versions in enumerate(data["groups"])

@@ -1,12 +1,11 @@
 """KV-relevant config facts of well-known models, for when no hub is within reach."""
 
 import difflib
-import json
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 from typing import Any
+
+from hmactl.catalogue.data_file import load
 
 _INDEX = "index.json"
 _SIMILAR = 3
@@ -34,7 +33,7 @@ def find_model(model: str) -> ModelFacts | None:
     if found is None:
         return None
     name, file = found
-    data = json.loads(_folder().joinpath(file).read_text("utf-8"))
+    data = load(f"models/{file}")
     filled = data.get("filled", {})
     config = _with(data["config"], filled)
     return ModelFacts(name, config, data["source"], data["as_of"], tuple(_names(filled)))
@@ -54,12 +53,8 @@ def similar_models(model: str) -> tuple[str, ...]:
 @cache
 def _index() -> dict[str, tuple[str, str]]:
     """By hub id in small letters: the id as it is written, and the file with its facts."""
-    index: dict[str, tuple[str, str]] = json.loads(_folder().joinpath(_INDEX).read_text("utf-8"))
+    index: dict[str, tuple[str, str]] = load(f"models/{_INDEX}")
     return index
-
-
-def _folder() -> Traversable:
-    return files(__package__).joinpath("data/models")
 
 
 def _with(config: dict[str, Any], filled: dict[str, Any]) -> dict[str, Any]:

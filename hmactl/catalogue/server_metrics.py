@@ -1,12 +1,11 @@
 """Which vLLM counts what in its ``/metrics``."""
 
-import json
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 from packaging.version import InvalidVersion
 
+from hmactl.catalogue.data_file import load
 from hmactl.catalogue.version import parsed
 
 
@@ -40,6 +39,5 @@ def first_that_counts(name: str) -> str:
 
 @cache
 def _data() -> dict[str, Any]:
-    text = files(__package__).joinpath("data/server-metrics.json").read_text("utf-8")
-    data: dict[str, Any] = json.loads(text)
+    data: dict[str, Any] = load("server-metrics.json")
     return data

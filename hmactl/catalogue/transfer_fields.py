@@ -3,14 +3,13 @@
 Data: data/kv-transfer.json, read from the source of released wheels.
 """
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
-from importlib.resources import files
 
 from hmactl.catalogue.connector_versions import by_version
+from hmactl.catalogue.data_file import load
 from hmactl.catalogue.neighbours import answering
 
 
@@ -51,7 +50,7 @@ def releases_with(field: str) -> tuple[str, ...]:
 
 @cache
 def _releases() -> tuple[TransferFields, ...]:
-    data = json.loads(files(__package__).joinpath("data/kv-transfer.json").read_text("utf-8"))
+    data = load("kv-transfer.json")
     versions = [*data["versions"]]
     fields: dict[str, set[str]] = {version: set() for version in versions}
     for name, runs in data["fields"].items():

@@ -26,7 +26,7 @@ def show(path: str, file: Path | None, output: str) -> None:
     """Print every setting that holds for PATH, and where it comes from."""
     from hmactl.configuration.effective import effective
     from hmactl.configuration.load import load_configuration
-    from hmactl.configuration.read import ConfigurationError
+    from hmactl.configuration.problem import ConfigurationError
 
     try:
         settings = list(effective(load_configuration(Path(path), file)))

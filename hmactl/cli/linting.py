@@ -13,14 +13,13 @@ from hmactl.cli.reading import Reading, UsageFailure
 from hmactl.cli.terminal import styler
 from hmactl.configuration.configuration import Configuration, overridden
 from hmactl.configuration.load import load_configuration
-from hmactl.configuration.read import ConfigurationError
+from hmactl.configuration.problem import ConfigurationError
 from hmactl.deployment.form import Form
 from hmactl.finding import Edit, Finding, Severity
 from hmactl.fix.region import Region
 from hmactl.lint import Pins
 from hmactl.lint_files import FileResult, Request, lint_path, lint_text
 from hmactl.report.lint_finding import LintFinding
-from hmactl.report.lint_json import render_lint_json
 from hmactl.report.lint_text import render_lint_text
 from hmactl.sources.supplied import beside
 from hmactl.sources.walk import Selection
@@ -127,6 +126,8 @@ class Linting:
         """The findings in the form asked for; in text, nothing where there are none."""
         match self.output:
             case "json":
+                from hmactl.report.lint_json import render_lint_json
+
                 return render_lint_json(findings)
             case "sarif":
                 from hmactl.report.sarif import published_pages, render_sarif

@@ -5,7 +5,6 @@ from pathlib import Path
 
 from hmactl.configuration.configuration import Configuration
 from hmactl.configuration.discover import discover
-from hmactl.configuration.read import read_configuration
 
 
 def load_configuration(start: Path, file: Path | None = None) -> Configuration:
@@ -18,4 +17,6 @@ def load_configuration(start: Path, file: Path | None = None) -> Configuration:
         if found is None:
             return Configuration()
         file = Path(os.path.relpath(found))
+    from hmactl.configuration.read import read_configuration
+
     return read_configuration(file)

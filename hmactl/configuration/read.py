@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hmactl.configuration.configuration import KEYS, Configuration, PathIgnores
+from hmactl.configuration.problem import ConfigurationError, Problem
 from hmactl.deployment.setting import Origin
 from hmactl.finding import Severity
 from hmactl.sources.text_file import read_text
@@ -17,26 +18,6 @@ from hmactl.sources.yaml_nodes import read_documents
 _RULES = re.compile(r"[A-Z][A-Z0-9]{0,2}\d{0,3}")
 _VERSION = re.compile(r"\d+(\.\d+)*([a-z0-9.+\-]*)")
 _BOM = "\ufeff"
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """One thing that is wrong with a configuration file."""
-
-    origin: Origin
-    message: str
-    fix: str
-
-    def __str__(self) -> str:
-        return f"{self.origin}: {self.message}; {self.fix}"
-
-
-class ConfigurationError(Exception):
-    """A configuration file that cannot be used; ``problems`` are all that it has."""
-
-    def __init__(self, problems: tuple[Problem, ...]) -> None:
-        super().__init__("\n".join(map(str, problems)))
-        self.problems = problems
 
 
 def read_configuration(path: Path) -> Configuration:

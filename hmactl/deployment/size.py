@@ -1,7 +1,6 @@
 """Memory sizes as operators write them."""
 
 import re
-from decimal import Decimal
 
 _FORM = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([a-z]*)\s*", re.IGNORECASE)
 _MAX_LENGTH = 64
@@ -41,7 +40,9 @@ def _parse_text(text: str) -> int:
         raise ValueError(f"`{unit}` is not a unit of size; use for example GiB, MiB, GB or MB")
     if not unit and "." in number:
         raise ValueError("a size without a unit is a whole number of bytes")
-    return int(Decimal(number) * factor)
+    whole, _, fraction = number.partition(".")
+    size: int = int(whole + fraction) * factor // 10 ** len(fraction)
+    return size
 
 
 def format_gib(n: int) -> str:

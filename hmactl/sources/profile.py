@@ -6,7 +6,6 @@ from hmactl.deployment.deployment import Deployment
 from hmactl.sources.document import Document
 from hmactl.sources.profile_conflicts import check_conflicts
 from hmactl.sources.profile_deployment import make_deployment
-from hmactl.sources.profile_errors import explain_mistakes
 from hmactl.sources.profile_model import ProfileModel
 from hmactl.sources.profile_names import check_names
 from hmactl.sources.profile_problems import Problems
@@ -66,6 +65,8 @@ def _read_mapping(problems: Problems, index: int) -> Deployment | None:
     try:
         profile = read_section(ProfileModel, problems.usable())
     except MistakesError as error:
+        from hmactl.sources.profile_errors import explain_mistakes
+
         explain_mistakes(problems, error.mistakes)
         usable = problems.usable()
         model_is_known = "model" in usable

@@ -13,7 +13,8 @@ from hmactl.configuration.configuration import Configuration, overridden
 from hmactl.configuration.discover import discover
 from hmactl.configuration.effective import effective
 from hmactl.configuration.load import load_configuration
-from hmactl.configuration.read import ConfigurationError, read_configuration
+from hmactl.configuration.problem import ConfigurationError
+from hmactl.configuration.read import read_configuration
 from hmactl.finding import Severity
 
 YAML = """\

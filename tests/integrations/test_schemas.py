@@ -13,7 +13,8 @@ from jsonschema import Draft202012Validator
 from hmactl.baseline import BaselineError, read_baseline
 from hmactl.cli.schema import SCHEMAS
 from hmactl.configuration.configuration import KEYS
-from hmactl.configuration.read import ConfigurationError, read_configuration
+from hmactl.configuration.problem import ConfigurationError
+from hmactl.configuration.read import read_configuration
 
 FILES = ROOT / "schemas"
 BAD = "model: google/gemma-3-4b-it\nconnector: LMCacheConnectorV1\nlmcache: {chunk_sise: 256}\n"

@@ -1,10 +1,9 @@
 """What a model's config.json means to vLLM: its own words, its class's defaults, what follows."""
 
-import json
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
+from hmactl.catalogue.data_file import load
 from hmactl.catalogue.estimate.question import UnknownError
 from hmactl.catalogue.estimate.specs import KV_CACHE_DTYPES, SOME_HALF
 
@@ -209,6 +208,5 @@ def _text(config: dict[str, Any]) -> dict[str, Any]:
 @cache
 def _class_defaults() -> dict[str, dict[str, Any]]:
     """By model_type: what a config class says where config.json says nothing."""
-    path = files("hmactl.catalogue").joinpath("data/config-defaults.json")
-    defaults: dict[str, dict[str, Any]] = json.loads(path.read_text("utf-8"))["defaults"]
+    defaults: dict[str, dict[str, Any]] = load("config-defaults.json")["defaults"]
     return defaults

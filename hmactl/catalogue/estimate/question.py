@@ -1,6 +1,6 @@
 """What is asked of the estimator."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from hmactl.catalogue.gpus import Gpu
@@ -20,7 +20,7 @@ class Question:
     estimated. ``speculative``: a draft joins the KV cache groups.
     """
 
-    config: dict[str, Any]
+    config: dict[str, Any] = field(hash=False)
     vllm: str | None = None
     gpu: Gpu | None = None
     tensor_parallel_size: int = 1

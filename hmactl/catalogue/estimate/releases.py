@@ -1,11 +1,10 @@
 """What of the plan differs between vLLM's releases, as data."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 
+from hmactl.catalogue.data_file import load
 from hmactl.catalogue.estimate.question import UnknownError
 
 
@@ -77,8 +76,7 @@ def checked_versions() -> tuple[str, ...]:
 
 @cache
 def _releases() -> tuple[Release, ...]:
-    path = files("hmactl.catalogue").joinpath("data/estimator-releases.json")
-    data = json.loads(path.read_text("utf-8"))
+    data = load("estimator-releases.json")
     return tuple(
         Release(**entry | {"versions": tuple(entry["versions"])}) for entry in data["releases"]
     )
