@@ -104,13 +104,11 @@ def look(metrics: Metrics, at: float) -> Look:
 def change(before: Look, now: Look) -> Change:
     """What happened between two looks at the same server."""
     restarted = any(now.counters.get(name, 0.0) < value for name, value in before.counters.items())
+    counters, sources = ({}, {}) if restarted else (before.counters, before.sources)
 
     def since(name: str) -> float | None:
         value = now.counters.get(name)
-        return None if value is None else value - _base(before.counters.get(name, 0.0))
-
-    def _base(value: float) -> float:
-        return 0.0 if restarted else value
+        return None if value is None else value - counters.get(name, 0.0)
 
     seconds = max(1e-3, now.at - before.at)
     generated = since("generated")
@@ -122,7 +120,7 @@ def change(before: Look, now: Look) -> Change:
         _whole(since("preemptions")),
         None if generated is None else generated / seconds,
         {
-            name: max(0.0, value - _base(before.sources.get(name, 0.0))) / seconds
+            name: max(0.0, value - sources.get(name, 0.0)) / seconds
             for name, value in now.sources.items()
         },
     )
