@@ -23,12 +23,14 @@ class Severity(StrEnum):
 class Change(StrEnum):
     """What an edit does at its place.
 
-    text: ``new`` instead of ``old``. option: the same for an option's name, whose dashes may be
+    text: ``new`` instead of ``old``. bare: the same for a value in quotes, and without these.
+    option: the same for an option's name, whose dashes may be
     underscores. add: the option ``new`` in front of the option ``old``. drop: without the option
     ``old``, which has no value.
     """
 
     TEXT = "text"
+    BARE = "bare"
     OPTION = "option"
     ADD = "add"
     DROP = "drop"

@@ -3,8 +3,9 @@
 What it cannot know is missing in the answer, as in any other.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from hmactl.catalogue.connector_versions import (
@@ -137,6 +138,9 @@ def _flag_problems(deployment: Deployment, flags: Flags) -> Iterator[FlagProblem
         elif setting.value is False and f"--no-{flag.name}" not in flags and flag.takes is not None:
             message = f"--no-{flag.name}"
             yield FlagProblem(index=index, kind="not-boolean", message=message, similar=())
+        elif flag.takes == "nothing" and not isinstance(setting.value, bool | None):
+            message = f"--{flag.name} takes no value, and `{setting.value}` is given"
+            yield FlagProblem(index=index, kind="value", message=message, similar=())
         elif flag.choices and flag.takes == "one" and not _is_among(setting, flag.choices):
             listed = ", ".join(flag.choices)
             message = f"argument --{flag.name}: `{setting.value}` is none of {listed}"
@@ -235,11 +239,20 @@ def _plan(asked: Offline) -> tuple[Estimate, str | None]:
     if question is None:
         reason = reason or "a number among vLLM's options cannot be read"
         return Estimate(unknown=reason), reason
-    found = estimate(question)
+    found = _estimated(str(deployment.model.value), question)
     return found, found.unknown
 
 
-def _question(asked: Offline, config: Mapping[str, Any]) -> Question | None:
+@lru_cache(maxsize=1024)
+def _estimated(_model: str, question: Question) -> Estimate:
+    """Many files of a repository are about the same model in the same way.
+
+    A question's hash leaves out the config, in whose place is the name.
+    """
+    return estimate(question)
+
+
+def _question(asked: Offline, config: dict[str, Any]) -> Question | None:
     """None where a setting is written in a way that only vLLM reads."""
     deployment = asked.deployment
     given: dict[str, Any] = {}
@@ -259,7 +272,7 @@ def _question(asked: Offline, config: Mapping[str, Any]) -> Question | None:
                 return None
             given[field] = setting.value
     return Question(
-        config=dict(config),
+        config=config,
         vllm=asked.vllm,
         gpu=asked.gpu,
         memory=asked.memory,

@@ -52,6 +52,8 @@ def place(text: str, starts: Sequence[int], edit: Edit) -> Place | None:
     start = begin + edit.column - 1
     if start >= end:
         return None
+    if edit.change is Change.BARE:
+        return _of_quoted(text, start, end, edit)
     if edit.change is not Change.TEXT:
         return _of_option(text, start, end, edit)
     if edit.behind:
@@ -67,6 +69,15 @@ def place(text: str, starts: Sequence[int], edit: Edit) -> Place | None:
     if _joined(text, start - 1, start) or _joined(text, stop - 1, stop):
         return None
     return Place(start, stop, edit.new)
+
+
+def _of_quoted(text: str, start: int, end: int, edit: Edit) -> Place | None:
+    quoted = rf"(?P<value>(?P<quote>[\"']){re.escape(edit.old)}(?P=quote))"
+    between = r"[\"']?[ \t]*[:=][ \t]*"
+    match = re.compile(_name(edit.behind) + between + quoted).match(text, start, end)
+    if match is None or _joined(text, start - 1, start):
+        return None
+    return Place(*match.span("value"), edit.new)
 
 
 def _of_option(text: str, start: int, end: int, edit: Edit) -> Place | None:

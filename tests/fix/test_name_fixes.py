@@ -78,6 +78,14 @@ CASES = {
     "remote_url: '«\"lm://a:65432\"|lm://a:65432»'  # ours\n",
     ("LMC024", "profile"): f"model: {MODEL}\nconnector: LMCacheConnectorV1\n"
     "lmcache:\n  cache_policy: «LRUU|LRU»  # ours\n",
+    ("CLI002", "profile"): f"model: {MODEL}\nvllm:\n  enforce-eager: «'True'|true»  # ours\n",
+    ("CLI002", "vLLM's file"): f'model: {MODEL}\nmax-model-len: 8\nenforce_eager: «"no"|false»\n',
+    ("CLI002", "a choice"): f"vllm serve {MODEL} --dtype «bfloat15|bfloat16» --port 1\n",
+    ("CLI002", "a choice in a profile"): f"model: {MODEL}\nvllm: {{dtype: «bfloat15|bfloat16»}}\n",
+    ("LMC037", "profile"): f"model: {MODEL}\nconnector:\n  name: LMCacheMPConnector\n"
+    "  extra_config: {lmcache.mp.eager_prefetch: «'false'|false»}  # ours\n",
+    ("LMC037", "JSON"): f"vllm serve {MODEL} --kv-transfer-config '{SERVED}"
+    '"kv_connector_extra_config": {"lmcache.mp.eager_prefetch": «"off"|false»}}\'\n',
     ("K8S026", "compose"): f'{COMPOSE}    command: [--model, {MODEL}, --port, «8000|"8000"»]\n',
 }
 

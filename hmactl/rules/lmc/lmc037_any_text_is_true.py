@@ -16,10 +16,12 @@ Since: 0.1.0.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
+from hmactl.deployment.deployment import Connector
 from hmactl.deployment.setting import Origin, Setting
 from hmactl.facts.lmcache import SERVED
-from hmactl.finding import Finding, Severity
+from hmactl.finding import Change, Finding, Severity, edit_at
 from hmactl.rules.case import Case
 from hmactl.rules.lmc.in_process import (
     all_connectors,
@@ -57,7 +59,7 @@ def check(case: Case) -> Iterator[Finding]:
                 yield _finding(setting, "leave the variable out")
         for connector in in_process_connectors(case):
             for name in _OF_THE_CONNECTOR:
-                yield from _text(name, connector.extra_config.get(name), connector.origin)
+                yield from _of_connector(connector, name)
         extra = settings.values.get("extra_config")
         for name, value in extra.items() if isinstance(extra, dict) else ():
             if name in _OF_EXTRA:
@@ -65,7 +67,17 @@ def check(case: Case) -> Iterator[Finding]:
     for connector in all_connectors(case):
         if connector.name == SERVED:
             for name in _OF_THE_SERVER_CONNECTOR:
-                yield from _text(name, connector.extra_config.get(name), connector.origin)
+                yield from _of_connector(connector, name)
+
+
+def _of_connector(connector: Connector, name: str) -> Iterator[Finding]:
+    place = connector.place_of(name)
+    value = connector.extra_config.get(name)
+    for finding in _text(name, value, place or connector.origin):
+        if place is not None:
+            edit = edit_at(place, str(value), "false", behind=name, change=Change.BARE)
+            finding = replace(finding, edit=edit)  # noqa: PLW2901
+        yield finding
 
 
 def _text(name: str, value: object, origin: Origin) -> Iterator[Finding]:
