@@ -75,11 +75,13 @@ def plan_rendering(
     ``facts`` None leaves out what only an engine or the catalogue knows, such as how much memory
     LMCache takes.
     """
+    alias = server_host(deployment)
     name = _slug(deployment.name)
+    # The name by which the engine looks for its server is taken.
+    name = f"{name}-{ENGINE}" if name == alias else name
     secrets = Secrets()
     engine = _program(ENGINE, launches.engine, deployment, secrets, surroundings)
     server = launches.server
-    alias = server_host(deployment)
     model = str(deployment.model.value)
     paths = carried_paths(deployment, engine, surroundings.look, surroundings.directory)
     relative = any(not name.startswith("/") for name, _path in paths)
@@ -98,7 +100,7 @@ def plan_rendering(
         image=image,
         directory=surroundings.directory if relative else None,
         paths=tuple({path.path: path for _name, path in paths}.values()),
-        cache=None if is_local(model) else variables.get("HF_HOME", _CACHE),
+        cache=None if is_local(model) else _cache(variables),
         disk=_disk(variables),
     )
 
@@ -223,6 +225,12 @@ def _server_endpoint(deployment: Deployment) -> Endpoint | None:
         return None
     # The second is the one that answers HTTP.
     return Endpoint(ports[-1].number, ports[-1].host, _SERVER_PATHS if len(ports) > 1 else ())
+
+
+def _cache(variables: Mapping[str, str]) -> str:
+    """The directory of what is downloaded."""
+    home = variables.get("HF_HOME", "")
+    return home if home.startswith("/") else _CACHE
 
 
 def _disk(variables: Mapping[str, str]) -> str | None:
