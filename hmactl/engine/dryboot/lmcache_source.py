@@ -110,7 +110,12 @@ def server_options() -> set[str]:
 
 
 def similar(name: str, known: Iterable[str]) -> list[str]:
-    return difflib.get_close_matches(name, known, n=3, cutoff=0.7)
+    return [*_similar(name, tuple(known))]
+
+
+@functools.lru_cache(maxsize=1024)
+def _similar(name: str, known: tuple[str, ...]) -> tuple[str, ...]:
+    return (*difflib.get_close_matches(name, known, n=3, cutoff=0.7),)
 
 
 @functools.cache
