@@ -50,6 +50,23 @@ def test_metrics() -> None:
     assert metrics.samples("vllm:prefix_cache_hits_total")[1].labels["model_name"] == 'a, "b" {c}'
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "x{" + "a" * 1_000_000 + "} 1",
+        "x{" + "} " * 500_000 + "1",
+        "x{" + 'a="' * 300_000 + "} 1",
+        "x" + " " * 1_000_000 + "y z w",
+        "x{" + ("}" + " " * 1000) * 1000 + "y",
+    ],
+    ids=["name", "braces", "quotes", "spaces", "both"],
+)
+def test_a_hostile_line_costs_no_more_than_its_length(line: str) -> None:
+    started = time.process_time()
+    Metrics(line)
+    assert time.process_time() - started < 5
+
+
 def test_the_last_start_in_a_log_counts() -> None:
     earlier = "INFO kv cache group sizes (16, 16)\nSystem will operate in degraded mode\n"
     log = parse_log(f"{earlier}\x1b[32mINFO\x1b[0m vLLM API server version 0.32.0\n{LOG}")

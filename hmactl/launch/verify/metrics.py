@@ -8,7 +8,8 @@ from dataclasses import dataclass
 _SAMPLE = re.compile(
     r"(?P<name>[a-zA-Z_:][\w:]*)(?:\{(?P<labels>.*)\})?\s+(?P<value>\S+)(?:\s+-?\d+)?"
 )
-_LABEL = re.compile(r'(?P<name>\w+)="(?P<value>(?:[^"\\]|\\.)*)"')
+# A hostile line costs no more than its length: no name is looked for inside of another one.
+_LABEL = re.compile(r'(?<!\w)(?P<name>\w++)="(?P<value>(?:[^"\\]|\\.)*)"')
 _ESCAPES = {"\\n": "\n", '\\"': '"', "\\\\": "\\"}
 
 
