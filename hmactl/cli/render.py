@@ -1,7 +1,5 @@
 """``hmactl render``."""
 
-import os
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -70,9 +68,8 @@ def command(
         ENGINE_OF_PATH,
         judged_by_catalogue,
         refuse_flags,
-        refuse_or_render,
+        refuse_what_is_not_certain,
         rendered_files,
-        unknown_settings,
         write,
     )
     from hmactl.cli.terminal import styler
@@ -80,6 +77,10 @@ def command(
     from hmactl.report.summary import render_summary
 
     refuse_flags(extra, force)
+    if from_catalogue and extra:
+        raise click.UsageError(
+            "--from-catalogue judges the source alone: write the options into it"
+        )
     reading = Reading.of(asking)
     document = reading.one(source, "`render` writes")
     how = Asking(**asking)
@@ -92,11 +93,5 @@ def command(
         with how.session(found) as session:
             engine, checked = found, how.check(document, session, extra)
     click.echo(render_summary(build_report([checked]), styler(color, to_stderr=True)), err=True)
-    if checked.deployment is None:
-        sys.exit(1)
-    lacking = unknown_settings(checked.deployment, os.environ)
-    for sentence in lacking:
-        click.echo(f"hmactl: {sentence}", err=True)
-    if lacking or not checked.launchable:
-        refuse_or_render(force, status=2 if checked.failure is not None else 1)
+    refuse_what_is_not_certain(checked, force)
     write(rendered_files(checked, engine, extra, written, image), output, overwrite=overwrite)

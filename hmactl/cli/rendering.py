@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -184,13 +184,25 @@ def refuse_flags(extra: Sequence[str], force: str | None) -> None:
         )
 
 
-def unknown_settings(deployment: Deployment, environment: Mapping[str, str]) -> list[str]:
-    """What a rendering cannot leave to a variable: a sentence for each."""
+def refuse_what_is_not_certain(checked: Checked, force: str | None) -> None:
+    """End here where the deployment is refused, or where a setting is not known that no variable
+    can stand for, unless the operator forces it, which is then said."""
+    deployment = checked.deployment
+    if deployment is None:
+        sys.exit(1)
     named = tuple(u for u in deployment.unknown if u.area is not Area.ENV or u.name is None)
-    return list(lacking(replace(deployment, unknown=named, files=()), environment))
+    lacks = list(lacking(replace(deployment, unknown=named, files=()), os.environ))
+    for sentence in lacks:
+        click.echo(f"hmactl: {sentence}", err=True)
+    if checked.launchable and not lacks:
+        return
+    if force is None:
+        click.echo("hmactl: not rendered; --force REASON renders it all the same", err=True)
+        sys.exit(2 if checked.failure is not None else 1)
+    click.echo(f"hmactl: rendered in spite of the above, because: {force}", err=True)
 
 
-def write(files: Sequence[OutputFile], output: Path | None, *, overwrite: bool) -> None:
+def write(files: Sequence[OutputFile], output: Path | None, *, overwrite: bool = False) -> None:
     """Print the files, or write them to a file; several, into a directory.
 
     Raises UsageFailure where they cannot be written there.
@@ -217,11 +229,3 @@ def write(files: Sequence[OutputFile], output: Path | None, *, overwrite: bool) 
         except OSError as error:
             raise UsageFailure(f"{path} cannot be written: {error.strerror}") from None
         click.echo(f"hmactl: wrote {path}", err=True)
-
-
-def refuse_or_render(force: str | None, *, status: int) -> None:
-    """End here, unless the operator forces the rendering, which is then said."""
-    if force is None:
-        click.echo("hmactl: not rendered; --force REASON renders it all the same", err=True)
-        sys.exit(status)
-    click.echo(f"hmactl: rendered in spite of the above, because: {force}", err=True)

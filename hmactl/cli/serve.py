@@ -82,7 +82,7 @@ def command(
         with_arguments,
     )
     from hmactl.cli.reading import Reading, UsageFailure
-    from hmactl.cli.rendering import refuse_flags, rendered_files, write
+    from hmactl.cli.rendering import refuse_flags, refuse_what_is_not_certain, rendered_files, write
     from hmactl.cli.terminal import styler
     from hmactl.launch.lacking import lacking
     from hmactl.launch.launch import execute
@@ -106,18 +106,18 @@ def command(
     click.echo(render_summary(build_report([checked]), styler(color, to_stderr=True)), err=True)
     if engine is None or checked.deployment is None:
         sys.exit(2 if checked.deployment is not None else 1)
+    if written is not None:
+        refuse_what_is_not_certain(checked, force)
+        write(rendered_files(checked, engine, extra, written, image), None)
+        return
     if not dry_run and (missing := list(lacking(checked.deployment, os.environ))):
         raise UsageFailure("not launched: " + "\n  ".join(missing))
     if not checked.launchable:
         refuse_or_say(force, status=2 if checked.failure is not None else 1)
-    if written is not None:
-        write(rendered_files(checked, engine, extra, written, image), None, overwrite=False)
-        return
     launch = planned(checked, checked.deployment, engine, extra)
     companion = beside(checked.deployment, engine, launch)
     if dry_run:
-        programs = [launch] if companion is None else [companion, launch]
-        click.echo(shell_form(*programs))
+        click.echo(shell_form(*filter(None, (companion, launch))))
         return
     environment = dict(os.environ)
     style = styler(color, to_stderr=True)

@@ -91,6 +91,7 @@ def test_the_image_is_that_of_the_release_that_was_judged(tmp_path: Path) -> Non
         ),
         (PROFILE, ("--format", "shell", "--image", "x:1"), "--image is for containers"),
         (PROFILE, ("--format", "env", "--", "--disable-hybrid-kv-cache-manager"), "decision"),
+        (PROFILE, ("--format", "env", "--", "--port", "1"), "judges the source alone"),
         (PROFILE + "---" + PROFILE, ("--format", "env"), "holds 2 deployments"),
     ],
 )
