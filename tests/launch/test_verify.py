@@ -199,6 +199,17 @@ def test_hma_shows_in_the_blocks_where_the_server_does_not_tell() -> None:
     )
 
 
+def test_each_of_several_engines_is_named() -> None:
+    other = Cache("1", 128, 169, 21632, 2.64, None)
+    good = Cache("0", 128, 170, 21760, 2.65625, None)
+    wrong = [
+        one.what
+        for one in compare(_planned(), _found(caches=(good, other)))
+        if one.state is State.DIFFERS
+    ]
+    assert wrong == ["blocks, engine 1", "KV cache tokens, engine 1", "max concurrency, engine 1"]
+
+
 @pytest.mark.parametrize(
     ("blocks", "state"), [(170, "same"), (85, "same"), (84, "differs"), (171, "differs")]
 )
@@ -301,7 +312,7 @@ def serve() -> Iterator[Serve]:
             server.socket = context.wrap_socket(server.socket, server_side=True)
             server.handle_error = lambda *_arguments: None  # type: ignore[method-assign]
         started.append(server)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         scheme = "http" if certificate is None else "https"
         return f"{scheme}://127.0.0.1:{server.server_port}", asked
 

@@ -96,7 +96,7 @@ class _Counting(http.server.ThreadingHTTPServer):
     def __init__(self, port: int = 0) -> None:
         self.values = dict(_BEFORE)
         super().__init__(("127.0.0.1", port), _Answers)
-        threading.Thread(target=self.serve_forever, daemon=True).start()
+        threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True).start()
 
     @property
     def url(self) -> str:

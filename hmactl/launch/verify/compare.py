@@ -79,6 +79,7 @@ def _one_cache(
 ) -> Iterator[Comparison]:
     several = len(found.caches) > 1
     where = f"{_METRICS} of engine {cache.engine}" if several else _METRICS
+    whose = f", engine {cache.engine}" if several else ""
 
     def expected(value: float | None) -> _Expected:
         return _Expected(value, None if value is None or low is None else value * low)
@@ -87,8 +88,9 @@ def _one_cache(
         (None, None, None) if side is None else (side.num_blocks, side.tokens, side.max_concurrency)
     )
     block_size = None if side is None else side.block_size
-    yield _number("block-size", "block size", _Expected(block_size), cache.block_size, where)
-    yield _number("blocks", "blocks", expected(blocks), cache.num_blocks, where)
+    size = _Expected(block_size)
+    yield _number("block-size", f"block size{whose}", size, cache.block_size, where)
+    yield _number("blocks", f"blocks{whose}", expected(blocks), cache.num_blocks, where)
     logged_tokens = None if found.log is None else found.log.tokens
     logged_concurrency = None if found.log is None else found.log.concurrency
     for id_, what, label, value, counted, logged in (
@@ -104,7 +106,7 @@ def _one_cache(
         from_metrics = counted is not None
         yield _number(
             id_,
-            what,
+            f"{what}{whose}",
             expected(value),
             counted if from_metrics else logged,
             where if from_metrics else "log",

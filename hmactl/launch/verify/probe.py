@@ -101,7 +101,7 @@ class Probe:
                 raise
             yield _compared(
                 "answers",
-                "long prompts are answered",
+                "long prompts answered",
                 ("yes", str(error)),
                 good=False,
                 source="/v1/completions",
@@ -122,7 +122,7 @@ class Probe:
         shared = self._counts()
         yield _compared(
             "answers",
-            "long prompts are answered",
+            "long prompts answered",
             ("yes", "yes"),
             good=True,
             source="/v1/completions",
@@ -136,9 +136,8 @@ class Probe:
         yield from alone
         yield _told(
             "shared-prefix",
-            "shorter prompt with the same prefix",
-            f"{int(shared.local - settled.local):,} of {sizes.shared:,} shared tokens were still "
-            "in the GPU's cache",
+            "shorter prompt, same prefix",
+            f"{int(shared.local - settled.local):,} of {sizes.shared:,} shared tokens on the GPU",
         )
         # Of what caches nothing, several prompts at once show nothing more.
         if several and alone[0].state is State.SAME:
@@ -147,7 +146,7 @@ class Probe:
         if len(self._found.caches) > 1:
             engine = self._server.headers["X-data-parallel-rank"]
             what = f"engine {engine} of {len(self._found.caches)}"
-            yield _told("probed-engine", "engine that was probed", what)
+            yield _told("probed-engine", "probed engine", what)
 
     def _rounds(
         self, prompts: Sequence[Sequence[int]], colds: Sequence[Completion], suffix: str
@@ -164,13 +163,13 @@ class Probe:
             if this.external >= expect(this.local) or self._sent + next_one > self._bounds.tokens:
                 break
         assert best is not None  # noqa: S101 - for the type checker
-        at_once = f", {len(prompts)} prompts at once" if suffix else ""
+        at_once = f", {len(prompts)} at once" if suffix else ""
         yield self._hits(best, expect(best.local), suffix, at_once)
         differences = [difference(a, b) for a, b in zip(colds, best.answers, strict=True)]
         found = next((one for one in differences if one is not None), None)
         yield _compared(
             f"same-answer{suffix}",
-            f"answer from the cache{at_once}",
+            f"answer{at_once or ' from the cache'}",
             ("the same", found or "the same"),
             good=found is None,
             source="/v1/completions",
@@ -179,8 +178,8 @@ class Probe:
         before, after = (max(one.first_token for one in those) for those in (colds, best.answers))
         yield _told(
             f"first-token{suffix}",
-            f"time to {'the last ' if suffix else ''}first token{at_once}",
-            f"cold {before:.2f} s, warm {after:.2f} s",
+            f"time to first token{at_once}",
+            f"{'last one ' if suffix else ''}cold {before:.2f} s, warm {after:.2f} s",
         )
 
     def _round(self, prompts: Sequence[Sequence[int]]) -> Round:
@@ -201,7 +200,7 @@ class Probe:
             return
         size, objects = after.bytes - before.bytes, after.objects - before.objects
         found = f"{size / 2**20:,.1f} MiB, {objects:,} objects" if size > 0 else "nothing more"
-        yield _told("stored", f"stored in {self._tier.name}", found)
+        yield _told("stored", "stored outside the GPU", found, self._tier.name)
 
     def _refuse_where_busy(self) -> None:
         metrics = Metrics(self._server.text("/metrics"))
@@ -333,5 +332,7 @@ def _compared(
     )
 
 
-def _told(id_: str, what: str, found: str) -> Comparison:
-    return Comparison(id=id_, what=what, planned=None, found=found, state=State.UNKNOWN)
+def _told(id_: str, what: str, found: str, source: str | None = None) -> Comparison:
+    return Comparison(
+        id=id_, what=what, planned=None, found=found, state=State.UNKNOWN, source=source
+    )
