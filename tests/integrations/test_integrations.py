@@ -127,6 +127,50 @@ def test_the_documents_name_what_there_is() -> None:
     assert set(step["with"]) <= set(inputs)
 
 
+@pytest.mark.parametrize(
+    ("schema", "block"),
+    [("github-actions", None), ("github-workflows", 1), ("gitlab-ci", 2)],
+)
+def test_what_github_and_gitlab_publish_about_their_files(
+    tmp_path: Path, schema: str, block: int | None
+) -> None:
+    path = ROOT / "action.yml"
+    if block is not None:
+        path = tmp_path / "of-the-documents.yml"
+        path.write_text(_blocks("yaml")[block])
+    _check_schema(path, "--builtin-schema", f"vendor.{schema}", accepted=True)
+    broken = tmp_path / "broken.yml"
+    broken.write_text(path.read_text("utf-8").replace("runs", "ruins").replace("script:", "s:"))
+    _check_schema(broken, "--builtin-schema", f"vendor.{schema}", accepted=False)
+
+
+@pytest.mark.parametrize(
+    ("path", "schema", "accepted"),
+    [
+        ("profiles/gemma-3-4b-multi.yaml", "profile", True),
+        ("profiles/tiny-cpu.yaml", "profile", True),
+        ("tests/cases/profiles/PRO004-target.yaml", "profile", False),
+        ("tests/cases/profiles/PRO005-shapes.yaml", "profile", False),
+        ("tests/cases/profiles/PRO006-model.yaml", "profile", False),
+        ("profiles/tiny-cpu.yaml", "configuration", False),
+    ],
+)
+def test_our_schemas_as_another_tool_uses_them(path: str, schema: str, accepted: bool) -> None:
+    _check_schema(
+        ROOT / path, "--schemafile", str(ROOT / "schemas" / f"{schema}.json"), accepted=accepted
+    )
+
+
+def _check_schema(path: Path, *options: str, accepted: bool) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "check_jsonschema", *options, str(path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == (0 if accepted else 1), done.stdout + done.stderr
+
+
 def test_the_documented_configuration(repository: Path) -> None:
     (repository / ".hmactl.yaml").write_text(_blocks("yaml")[3])
     shown = json.loads(_bash(repository, "hmactl config show --format json").stdout)
