@@ -16,9 +16,9 @@ from hmactl.sources.form import form_of
 from hmactl.sources.given import Given
 from hmactl.sources.pins import pinned_beside
 from hmactl.sources.read import read_source
+from hmactl.sources.selection import Selection
 from hmactl.sources.source_text import load_source
 from hmactl.sources.supplied import beside
-from hmactl.sources.walk import Selection, files_in
 
 # A process costs about as much as a dozen files.
 _MANY = 60
@@ -63,6 +63,8 @@ def lint_path(path: Path, request: Request) -> Iterator[FileResult]:
     if not path.is_dir():
         yield _judged(path, request, named=True)
         return
+    from hmactl.sources.walk import files_in
+
     for result in _each(list(files_in(path, request.selection)), request):
         if result.deployments or result.findings or result.failure:
             yield result

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from packaging.specifiers import SpecifierSet
 from packaging.version import InvalidVersion
 
 from hmactl.catalogue.data_file import load
@@ -51,6 +50,8 @@ def _issue(facts: dict[str, Any]) -> KnownIssue:
 
 
 def _within(specifier: str, version: str) -> bool:
+    from packaging.specifiers import SpecifierSet
+
     try:
         # A local part tells a build (`+cu129`), not a release.
         release = parsed(parsed(version).public)

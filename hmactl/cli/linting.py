@@ -21,8 +21,8 @@ from hmactl.lint import Pins
 from hmactl.lint_files import FileResult, Request, lint_path, lint_text
 from hmactl.report.lint_finding import LintFinding
 from hmactl.report.lint_text import render_lint_text
+from hmactl.sources.selection import Selection
 from hmactl.sources.supplied import beside
-from hmactl.sources.walk import Selection
 
 
 @dataclass(frozen=True, slots=True)

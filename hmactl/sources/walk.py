@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hmactl.sources.selection import Selection
+
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
@@ -19,17 +21,6 @@ _SUFFIXES = frozenset(
 _NAMES = ("Dockerfile*", "Containerfile*", "*.Dockerfile")
 _NEVER = frozenset({".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv", "venv", ".tox"})
 _SHEBANG = b"#!"
-
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """Which files of a directory are meant: glob patterns against paths as they are shown.
-
-    Without ``include`` it is those that can hold a form that hmactl reads, by their names.
-    """
-
-    include: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)

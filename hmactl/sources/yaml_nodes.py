@@ -16,7 +16,6 @@ from hmactl.deployment.setting import Json, Origin
 from hmactl.finding import Finding, Severity
 from hmactl.sources.node import Node, Position
 from hmactl.sources.wording import shortened
-from hmactl.sources.yaml_errors import explain_error
 from hmactl.sources.yaml_places import scalar_stretches
 
 try:
@@ -127,6 +126,8 @@ class _Builder:
                 else:
                     self.take(event)
         except yaml.YAMLError as error:
+            from hmactl.sources.yaml_errors import explain_error
+
             self.findings.append(explain_error(self.source, self.text, error))
         except _StopReadingError:
             pass

@@ -12,7 +12,7 @@ from hmactl.lint_files import Request, lint_path
 from hmactl.report.finding_text import finding_lines
 from hmactl.report.lint_finding import LintFinding
 from hmactl.sources.given import Given
-from hmactl.sources.walk import Selection
+from hmactl.sources.selection import Selection
 
 PINS = [Pins(), Pins("0.32.0", "0.5.6"), Pins("0.19.1", "0.4.7")]
 _COLUMNS, _LINES = 100, 12

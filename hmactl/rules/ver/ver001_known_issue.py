@@ -28,7 +28,7 @@ def check(case: Case) -> Iterator[Finding]:
     """One finding for each known issue all of whose parts are there."""
     versions = case.facts.answer.versions
     for issue in known_issues():
-        if not issue.concerns(versions.vllm, versions.lmcache) or not _holds(issue, case):
+        if not _holds(issue, case) or not issue.concerns(versions.vllm, versions.lmcache):
             continue
         releases = [f"vLLM {versions.vllm}"] if issue.vllm else []
         releases += [f"LMCache {versions.lmcache}"] if issue.lmcache else []
