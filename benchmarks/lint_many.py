@@ -3,7 +3,8 @@
     python benchmarks/lint_many.py [--files 1000] [--rounds 3] [--tools BIN]
 
 Makes a directory of mixed files from tests/cases/sources and profiles/, the same each time. BIN is
-the bin directory of an environment that has yamllint, check-jsonschema or pre-commit-hooks; what is not there is said and left out. They do less: none of them knows vLLM.
+the bin directory of an environment that has yamllint, check-jsonschema or pre-commit-hooks; what is
+not there is said and left out. They do less: none of them knows vLLM.
 The rounds are interleaved, and each figure is the smallest of them.
 """
 
