@@ -9,6 +9,7 @@ from rendering_back import files, launches, rendered
 from hmactl.deployment.deployment import Deployment
 from hmactl.deployment.form import Form
 from hmactl.launch.render.compose import compose_notes
+from hmactl.launch.render.forms import FORMATS, rendering_form
 from hmactl.launch.render.kubernetes import kubernetes_notes, render_kubernetes
 from hmactl.launch.render.paths import look_from
 from hmactl.launch.render.plan import Surroundings, plan_rendering
@@ -129,6 +130,23 @@ def test_what_is_on_this_machine_is_mounted_at_its_own_path(tmp_path: Path) -> N
     assert f"{tmp_path}/model is expected in a PersistentVolumeClaim" in "\n".join(
         kubernetes_notes(shown)
     )
+
+
+def test_a_private_key_is_mounted_and_not_written(tmp_path: Path) -> None:
+    pem = "-----BEGIN EC PRIVATE KEY-----\nMHcCAQEE\n-----END EC PRIVATE KEY-----\n"
+    (tmp_path / "tls.pem").write_text(pem)
+    (tmp_path / "own.key").write_text("MHcCAQEE\n")
+    (tmp_path / "cert.pem").write_text("-----BEGIN CERTIFICATE-----\nMIIB\n")
+    for name in ("tls.pem", "own.key"):
+        options = f"{{ssl-keyfile: ./{name}, ssl-certfile: ./cert.pem}}"
+        deployment = profile(f"model: m/m\nvllm: {options}\n")
+        surroundings = Surroundings(str(tmp_path), look_from(tmp_path), {})
+        shown = plan_rendering(deployment, None, launches(deployment), surroundings, image="x:1")
+        for form in FORMATS:
+            written = rendering_form(form).render(shown)[0].text
+            assert "MHcCAQEE" not in written
+        assert "MIIB" in render_kubernetes(shown)[0].text
+        assert f"--from-file={name}=..." in "\n".join(kubernetes_notes(shown))
 
 
 def test_limits_are_those_that_were_written() -> None:

@@ -11,14 +11,13 @@ import sys
 from dataclasses import replace
 from importlib.resources import files as resources
 from pathlib import Path
-from typing import Any
 
-import jsonschema
 import kubernetes_validate
 import pytest
 import yaml
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 from rendering_back import READ_BACK, files, launches, rendered, secrets_of
 from test_render_round_trip import DEPLOYMENTS
 
@@ -162,17 +161,29 @@ def test_without_its_secret_a_script_starts_nothing(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def compose_schema() -> dict[str, Any]:
+def compose_specification() -> Draft202012Validator:
     """The compose specification's own schema, which check-jsonschema carries."""
     path = resources("check_jsonschema") / "builtin_schemas" / "vendor" / "compose-spec.json"
-    schema: dict[str, Any] = json.loads(path.read_text("utf-8"))
-    return schema
+    return Draft202012Validator(json.loads(path.read_text("utf-8")))
 
 
 @pytest.mark.parametrize("name", DEPLOYMENTS)
-def test_compose_files_follow_the_specification(name: str, compose_schema: dict[str, Any]) -> None:
+def test_compose_files_follow_the_specification(
+    name: str, compose_specification: Draft202012Validator
+) -> None:
     (file,) = files(DEPLOYMENTS[name], "compose")
-    jsonschema.validate(yaml.safe_load(file.text), compose_schema)
+    compose_specification.validate(yaml.safe_load(file.text))
+
+
+def test_the_specification_is_one_that_refuses(compose_specification: Draft202012Validator) -> None:
+    document = yaml.safe_load(files(_deployment(NASTY), "compose")[0].text)
+    compose_specification.validate(document)
+    document["services"]["nasty"]["helthcheck"] = {}
+    assert not compose_specification.is_valid(document)
+    (manifest, *_) = yaml.safe_load_all(files(_deployment(NASTY), "kubernetes")[0].text)
+    manifest["spec"]["template"]["spec"]["containers"][0]["arguments"] = []
+    with pytest.raises(kubernetes_validate.ValidationError):
+        kubernetes_validate.validate(manifest, "1.37", strict=True)
 
 
 @pytest.mark.parametrize("name", DEPLOYMENTS)

@@ -14,6 +14,7 @@ Look = Callable[[str], CarriedPath | None]
 
 _CONFIG_FILE = "LMCACHE_CONFIG_FILE"
 _FILES = (".jinja", ".json", ".jsonl", ".yaml", ".yml", ".pem", ".crt", ".key", ".txt", ".py")
+_KEY, _PRIVATE = ".key", "PRIVATE KEY-----"
 # More does not fit into a ConfigMap.
 _MOST = 512 * 1024
 _OF_THE_SYSTEM = ("/", "/dev", "/proc", "/sys", "/etc", "/usr", "/bin", "/tmp")  # noqa: S108
@@ -82,9 +83,12 @@ def _names(engine: Program) -> Iterator[str]:
 
 
 def _guarded(path: CarriedPath) -> CarriedPath:
-    if path.text is None or not holds_secret(path.text):
+    if path.directory or (path.text is None and not path.path.endswith(_KEY)):
         return path
-    return replace(path, text=None, secret=True)
+    text = path.text or ""
+    if path.path.endswith(_KEY) or _PRIVATE in text or holds_secret(text):
+        return replace(path, text=None, secret=True)
+    return path
 
 
 def _text(path: Path) -> str | None:
