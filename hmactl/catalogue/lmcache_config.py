@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from hmactl.catalogue.connector_versions import by_version
 from hmactl.catalogue.data_file import load
-from hmactl.catalogue.neighbours import answering, neighbours
+from hmactl.catalogue.neighbours import neighbours
 
 Unreadable = Literal["default", "none", "ends"]
 """What comes of a value that does not convert: the default, nothing, or the end of the loader."""
@@ -90,7 +90,9 @@ def lmcache_configs(version: str | None) -> tuple[LMCacheConfig, ...]:
     Those around it where it was not read itself, every release where it is None, and none where it
     is older or newer than all that were read, or no version.
     """
-    return answering(version, _releases())
+    versions = (*_data("lmcache.json")["versions"],)
+    answering = versions if version is None else neighbours(version, versions)
+    return tuple(_release(one) for one in answering)
 
 
 @cache
@@ -121,25 +123,27 @@ def _around(version: str | None, data: dict[str, Any]) -> tuple[str, ...]:
 
 
 @cache
-def _releases() -> tuple[LMCacheConfig, ...]:
+def _release(version: str) -> LMCacheConfig:
+    keys, old, names, loading, checks = (part[version] for part in _parts())
+    return LMCacheConfig(
+        version,
+        {name: _key(facts) for name, facts in keys.items()},
+        {name: f["today"] for name, f in old.items() if f["today"] is not None},
+        frozenset(name for name, f in old.items() if f["taken"]),
+        frozenset(name for name, f in old.items() if f["today"] is None),
+        frozenset(names),
+        Loading(**loading),
+        tuple(_step(step) for step in checks["steps"]),
+    )
+
+
+@cache
+def _parts() -> tuple[dict[str, dict[str, Any]], ...]:
+    """Keys, old names, names, loading and checks, each by version."""
     data = _data("lmcache.json")
     versions = [*data["versions"]]
-    keys, old, names = (_named(data[part], versions) for part in ("keys", "old_names", "names"))
-    loading = dict(by_version(data["loading"], versions))
-    checks = dict(by_version(data["checks"], versions))
-    return tuple(
-        LMCacheConfig(
-            version,
-            {name: _key(facts) for name, facts in keys[version].items()},
-            {name: f["today"] for name, f in old[version].items() if f["today"] is not None},
-            frozenset(name for name, f in old[version].items() if f["taken"]),
-            frozenset(name for name, f in old[version].items() if f["today"] is None),
-            frozenset(names[version]),
-            Loading(**loading[version]),
-            tuple(_step(step) for step in checks[version]["steps"]),
-        )
-        for version in versions
-    )
+    named = (_named(data[part], versions) for part in ("keys", "old_names", "names"))
+    return (*named, *(dict(by_version(data[part], versions)) for part in ("loading", "checks")))
 
 
 def _named(part: dict[str, Any], versions: list[str]) -> dict[str, dict[str, Any]]:
