@@ -1,19 +1,16 @@
 """What is to be supervised: the LMCache server, if it is to be started, and the engine."""
 
 from collections.abc import Mapping
-from urllib.parse import urlsplit
 
 from hmactl.deployment.deployment import Deployment
 from hmactl.facts.lmcache import option_number
-from hmactl.launch.address import serve_url
+from hmactl.launch.endpoint import Endpoint, engine_endpoint, server_endpoint
 from hmactl.launch.launch import Launch
-from hmactl.launch.ports import lmcache_server_ports
 from hmactl.launch.supervise.health import Health
 from hmactl.launch.supervise.service import Service
 
 ENGINE, COMPANION = "vllm", "lmcache"
-# The second is where LMCache 0.4.3 to 0.4.6 have it.
-_COMPANION_PATHS = ("/healthcheck", "/api/healthcheck")
+_REACHED_AT = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - not bound
 # It stops within a second, but may have to write what it holds to disk.
 _COMPANION_STOP_SECONDS = 20.0
 _ENGINE_STOP_SECONDS = 20.0
@@ -39,7 +36,7 @@ def services(
                 "the LMCache server",
                 companion.argv,
                 {**environment, **companion.added},
-                _companion_health(deployment),
+                _health(server_endpoint(deployment)),
                 start_seconds,
                 _COMPANION_STOP_SECONDS,
             )
@@ -50,7 +47,7 @@ def services(
             "vLLM",
             engine.argv,
             {**environment, **engine.added},
-            _engine_health(deployment),
+            _health(engine_endpoint(deployment)),
             start_seconds,
             _ENGINE_STOP_SECONDS + _drain_seconds(deployment),
         )
@@ -58,30 +55,10 @@ def services(
     return tuple(found)
 
 
-def _companion_health(deployment: Deployment) -> Health | None:
-    ports = list(lmcache_server_ports(deployment))
-    if len(ports) < 2:
+def _health(endpoint: Endpoint | None) -> Health | None:
+    if endpoint is None:
         return None
-    http = ports[1]
-    host = "127.0.0.1" if http.host in {"", "0.0.0.0"} else http.host  # noqa: S104
-    return Health(host, http.number, _COMPANION_PATHS)
-
-
-def _engine_health(deployment: Deployment) -> Health | None:
-    """None where nothing of it answers here, or where its address stands in a file of its own."""
-    silent = deployment.vllm_setting("headless")
-    if silent is not None and silent.value is not False:
-        return None
-    if deployment.vllm_setting("config") is not None and deployment.vllm_setting("port") is None:
-        return None
-    url = serve_url(deployment)
-    if url is None:
-        return None
-    parts = urlsplit(url)
-    if parts.hostname is None or parts.port is None:
-        return None
-    # A certificate is nothing that a question about health could do anything about.
-    return Health(parts.hostname, parts.port, ("/health",) if parts.scheme == "http" else ())
+    return Health(_REACHED_AT.get(endpoint.host, endpoint.host), endpoint.port, endpoint.paths)
 
 
 def _drain_seconds(deployment: Deployment) -> float:

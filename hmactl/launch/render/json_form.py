@@ -6,8 +6,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from hmactl.deployment.deployment import UNLIMITED
+from hmactl.launch.endpoint import Endpoint
 from hmactl.launch.render.model import (
-    Endpoint,
     OutputFile,
     Program,
     Reference,

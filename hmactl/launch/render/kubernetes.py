@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from hmactl.launch.endpoint import Endpoint
 from hmactl.launch.render.model import (
     CarriedPath,
-    Endpoint,
     OutputFile,
     Program,
     Reference,

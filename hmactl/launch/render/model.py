@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from hmactl.launch.endpoint import Endpoint
+
 
 @dataclass(frozen=True, slots=True)
 class Reference:
@@ -80,21 +82,6 @@ class Machine:
     engine_memory: int | None = None
     server_memory: int | None = None
     server_limit: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """Where a process answers. ``host`` is the address that it binds, "" for all; ``paths`` are
-    those of which one says 200 when it is healthy; none where only a connection can be tried."""
-
-    port: int
-    host: str
-    paths: tuple[str, ...]
-
-    @property
-    def loopback(self) -> bool:
-        """Whether only processes beside it reach it."""
-        return self.host in {"localhost", "::1"} or self.host.startswith("127.")
 
 
 @dataclass(frozen=True, slots=True)

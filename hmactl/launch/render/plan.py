@@ -17,11 +17,9 @@ from hmactl.facts.lmcache_memory import (
     server_memory,
 )
 from hmactl.facts.transfer import transfer_connector
-from hmactl.launch.address import serve_port
+from hmactl.launch.endpoint import engine_endpoint, server_endpoint
 from hmactl.launch.launch import Launch
-from hmactl.launch.ports import lmcache_server_ports
 from hmactl.launch.render.model import (
-    Endpoint,
     Machine,
     Program,
     Reference,
@@ -36,8 +34,6 @@ _MP_CONNECTOR = "LMCacheMPConnector"
 _OFFLOADING = "OffloadingConnector"
 # Where images of vLLM, which run as root, keep what they download.
 _CACHE = "/root/.cache/huggingface"
-# LMCache 0.4.3 to 0.4.6 have the second.
-_SERVER_PATHS = ("/healthcheck", "/api/healthcheck")
 _SIZES = ("tensor-parallel-size", "pipeline-parallel-size")
 _NO_NAME = re.compile(r"[^a-z0-9]+")
 _LONGEST_NAME = 40
@@ -91,11 +87,11 @@ def plan_rendering(
         remarks=tuple(remarks),
         engine=engine,
         machine=_machine(deployment, facts),
-        endpoint=_endpoint(deployment),
+        endpoint=engine_endpoint(deployment),
         server=None
         if server is None
         else _program(SERVER, server, deployment, secrets, surroundings),
-        server_endpoint=None if server is None else _server_endpoint(deployment),
+        server_endpoint=None if server is None else server_endpoint(deployment),
         server_alias=None if alias is None or _is_here(alias) else alias,
         image=image,
         directory=surroundings.directory if relative else None,
@@ -206,25 +202,6 @@ def _engine_memory(deployment: Deployment, facts: Facts | None) -> int | None:
         if one.name == _OFFLOADING and isinstance(size, int | float):
             found.append(int(size))
     return sum(found) or None
-
-
-def _endpoint(deployment: Deployment) -> Endpoint | None:
-    headless = deployment.vllm_setting("headless")
-    port = serve_port(deployment)
-    if not port or (headless is not None and headless.value is not False):
-        return None
-    host = deployment.vllm_setting("host")
-    encrypted = deployment.vllm_setting("ssl-certfile") is not None
-    bound = "" if host is None else str(host.value)
-    return Endpoint(port, bound, () if encrypted else ("/health",))
-
-
-def _server_endpoint(deployment: Deployment) -> Endpoint | None:
-    ports = list(lmcache_server_ports(deployment))
-    if not ports:
-        return None
-    # The second is the one that answers HTTP.
-    return Endpoint(ports[-1].number, ports[-1].host, _SERVER_PATHS if len(ports) > 1 else ())
 
 
 def _cache(variables: Mapping[str, str]) -> str:

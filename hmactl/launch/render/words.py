@@ -5,7 +5,8 @@ import re
 import shlex
 from collections.abc import Iterator
 
-from hmactl.launch.render.model import Endpoint, Program, Reference, Rendered, Text, text_of
+from hmactl.launch.endpoint import Endpoint
+from hmactl.launch.render.model import Program, Reference, Rendered, Text, text_of
 
 _UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff]")
 _UNSEEN_OR_LINE = re.compile(rf"{_UNSEEN.pattern}|\n")
