@@ -151,6 +151,8 @@ class Linting:
 
     def unjudged(self, results: Sequence[FileResult]) -> str:
         """What would have to be known to say more; "" where all was judged."""
+        if not any(one.deployments or one.findings or one.failure for one in results):
+            return "hmactl: nothing was judged: no deployment and no LMCache server was found"
         reasons = Counter(reason for result in results for reason in result.open)
         if not reasons:
             return ""

@@ -104,6 +104,14 @@ def test_directories_as_git_sees_them(there: Path) -> None:
     assert len(json.loads(excluded.stdout)["findings"]) == 1
 
 
+def test_nothing_to_judge_is_said(there: Path) -> None:
+    (there / "values.yaml").write_text("replicas: 3\n")
+    found = _lint(".")
+    assert (found.exit_code, found.stdout) == (0, "")
+    assert "nothing was judged" in found.stderr
+    assert _lint(".", "-q").stderr == ""
+
+
 def test_standard_input() -> None:
     found = _lint("-", "--select", "ENV003", given=BAD)
     assert found.exit_code == 1
