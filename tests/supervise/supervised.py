@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -56,8 +57,8 @@ class Supervised:
         scratch = str(directory / "scratch")
         spec.write_text(json.dumps({"services": services, "scratch": scratch, **more}))
         # The path of a socket must be short.
-        self._sockets = Path(tempfile.mkdtemp(prefix="s-", dir="/tmp"))
-        env = {**os.environ, "MARKER": str(directory), "TMPDIR": str(self._sockets)}
+        self.sockets = Path(tempfile.mkdtemp(prefix="s-", dir="/tmp"))
+        env = {**os.environ, "MARKER": str(directory), "TMPDIR": str(self.sockets)}
         # Others may have shared memory of LMCache on this machine, too.
         env["OF_TEST"] = str(os.getpid())
         with self._file("stdout").open("wb") as out, self._file("stderr").open("wb") as err:
@@ -100,8 +101,8 @@ class Supervised:
             raise AssertionError(f"does not end\n{self.stdout}\n{self.stderr}") from None
         assert "Traceback" not in self.stderr, self.stderr
         assert processes_with(str(self.directory)) == [], self.stderr
-        assert list(self._sockets.iterdir()) == []
-        self._sockets.rmdir()
+        assert list(self.sockets.iterdir()) == []
+        self.sockets.rmdir()
         assert list(SHM.glob(f"lmcache_kv_*_{os.getpid()}")) == []
         assert list(SHM.glob(f"lmcache_l1_pool_*{os.getpid()}")) == []
         return status
@@ -131,3 +132,4 @@ def supervising(
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
         supervised.process.wait()
+        shutil.rmtree(supervised.sockets, ignore_errors=True)
