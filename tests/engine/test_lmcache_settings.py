@@ -474,6 +474,7 @@ def case_of(name: str, row: Row, settings: dict[str, Any]) -> Case:
         "max_model_len": 2048,
         "tensor_parallel_size": row.ranks,
         "pipeline_parallel_size": 1,
+        "speculative": None,
     }
     spec = "MLAAttentionSpec" if row.mla else "FullAttentionSpec"
     kind = {"spec": spec, "count": 2, "block_size": 16, "page_size_bytes": 4096}
