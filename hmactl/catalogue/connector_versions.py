@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache, lru_cache
-from typing import Any
+from typing import Any, Literal
 
 from packaging.version import InvalidVersion
 
@@ -168,13 +168,13 @@ def connector_support(
     kv_connector_module_path, ``children`` a MultiConnector's children, where known; a name alone
     says nothing of children of its own.
     """
-    engines, engine_caveat = _around(vllm, [r.version for r in vllm_releases()], "vLLM")
+    engines, engine_caveat = _around(vllm, "vLLM")
     if not engines:
         return Support(name, Hma.UNKNOWN, engine_caveat or "")
     caches: list[str | None] = [lmcache]
     cache_caveat = None
     if lmcache:
-        known, cache_caveat = _around(lmcache, [r.version for r in lmcache_releases()], "LMCache")
+        known, cache_caveat = _around(lmcache, "LMCache")
         caches = [*known] or [None]
     questions = [
         _Question(_vllm(e), c, _lmcache(c) if c else None, environment or {}, module_path, children)
@@ -229,19 +229,16 @@ def lmcache_release_from(
     return LmcacheRelease(version, "", classes, names)
 
 
-@lru_cache(maxsize=_KEPT)
 def vllm_release(version: str) -> VllmRelease | None:
     """The release that answers for a version: itself, or the nearest older one that was read."""
-    versions = [r.version for r in vllm_releases()]
-    around, _ = _around(version, versions, "vLLM")
+    around, _ = _around(version, "vLLM")
     return _vllm(around[0]) if around else None
 
 
-@lru_cache(maxsize=_KEPT)
 def releases_around(version: str) -> tuple[VllmRelease, ...]:
     """The releases that answer for a version: itself, or its neighbours; none if it is older than
     all that were read, or no version."""
-    around, _ = _around(version, [r.version for r in vllm_releases()], "vLLM")
+    around, _ = _around(version, "vLLM")
     return tuple(map(_vllm, around))
 
 
@@ -250,11 +247,9 @@ def same_release(version: str, other: str) -> bool:
     return parsed(version).public == parsed(other).public
 
 
-@lru_cache(maxsize=_KEPT)
 def lmcache_release(version: str) -> LmcacheRelease | None:
     """The release that answers for a version: itself, or the nearest older one that was read."""
-    versions = [r.version for r in lmcache_releases()]
-    around, _ = _around(version, versions, "LMCache")
+    around, _ = _around(version, "LMCache")
     return _lmcache(around[0]) if around else None
 
 
@@ -523,25 +518,27 @@ def _lacks(found: ConnectorClass, names: Mapping[str, bool]) -> str:
     return missing[0].replace(":", ".").rstrip(".") if missing else ""
 
 
-def _around(version: str, known: Sequence[str], what: str) -> tuple[list[str], str | None]:
+@lru_cache(maxsize=_KEPT)
+def _around(version: str, what: Literal["vLLM", "LMCache"]) -> tuple[tuple[str, ...], str | None]:
     """The releases that answer for a version, the nearest older first, and what to say of that."""
+    known = [r.version for r in (vllm_releases() if what == "vLLM" else lmcache_releases())]
     try:
         wanted = parsed(version)
     except InvalidVersion:
-        return [], f"`{version}` is no version of {what}"
+        return (), f"`{version}` is no version of {what}"
     # A local part tells a build (`+cu129`), not a release.
     wanted = parsed(wanted.public)
     older = [v for v in known if parsed(v) <= wanted]
     newer = [v for v in known if parsed(v) > wanted]
     if not older:
-        return [], f"{what} {version} is older than the catalogue, which begins with {known[0]}"
+        return (), f"{what} {version} is older than the catalogue, which begins with {known[0]}"
     if parsed(older[-1]) == wanted:
-        return older[-1:], None
+        return (older[-1],), None
     if not newer:
-        return older[-1:], (
+        return (older[-1],), (
             f"{what} {version} is newer than the catalogue: this is as of {older[-1]}"
         )
-    return [older[-1], newer[0]], (
+    return (older[-1], newer[0]), (
         f"{what} {version} was not read: this is as of {older[-1]} and {newer[0]}"
     )
 

@@ -63,12 +63,15 @@ def machine_lacks(
     return any(problem.fatal for problem in problems)
 
 
-def refuse_or_say(force: str | None, *, status: int = 1) -> None:
-    """End here, unless the operator forces the launch, which is then said."""
+def refuse_or_say(
+    force: str | None, *, status: int = 1, words: tuple[str, str] = ("launched", "launches")
+) -> None:
+    """End here, unless the operator forces what ``words`` have, which is then said."""
+    done, does = words
     if force is None:
-        click.echo("hmactl: not launched; --force REASON launches it all the same", err=True)
+        click.echo(f"hmactl: not {done}; --force REASON {does} it all the same", err=True)
         sys.exit(status)
-    click.echo(f"hmactl: launched in spite of the above, because: {force}", err=True)
+    click.echo(f"hmactl: {done} in spite of the above, because: {force}", err=True)
 
 
 def beside(deployment: Deployment, engine: Engine, launch: Launch) -> Launch | None:

@@ -9,13 +9,14 @@ from pathlib import Path
 import click
 
 from hmactl.checked import Checked
-from hmactl.cli.launching import beside, planned, with_arguments
+from hmactl.cli.launching import beside, planned, refuse_or_say, with_arguments
 from hmactl.cli.reading import UsageFailure
 from hmactl.deployment.command import lmcache_server_arguments
 from hmactl.deployment.deployment import Deployment
 from hmactl.deployment.form import Form
 from hmactl.deployment.setting import Area
 from hmactl.engine.find import Engine
+from hmactl.launch.hash_seed import VARIABLE as HASH_SEED
 from hmactl.launch.lacking import lacking
 from hmactl.launch.launch import HMA_FLAGS, Launch
 from hmactl.launch.render.forms import MAYBE_OF_IMAGES, OF_IMAGES, rendering_form
@@ -40,7 +41,6 @@ ENGINE_OF_PATH = Engine(python=Path("python3"), python_version="", vllm_script=P
 
 # What the check takes from the environment that hmactl runs in, and servers elsewhere do not have.
 _INHERITED = ("LMCACHE_", "VLLM_")
-_SEED = "PYTHONHASHSEED"
 
 
 def rendered_files(
@@ -129,7 +129,7 @@ def _inherited(launch: Launch) -> dict[str, str]:
     return {
         name: value
         for name, value in sorted(os.environ.items())
-        if (name.startswith(_INHERITED) or name == _SEED) and name not in launch.added
+        if (name.startswith(_INHERITED) or name == HASH_SEED) and name not in launch.added
     }
 
 
@@ -147,7 +147,7 @@ def _notes(checked: Checked, rendered: Rendered, form: str) -> Iterator[str]:
     inherited = [name for name, _value in rendered.engine.environment if name in os.environ]
     deployment = checked.deployment
     own = set() if deployment is None else {setting.name for setting in deployment.env}
-    taken = [n for n in inherited if (n.startswith(_INHERITED) or n == _SEED) and n not in own]
+    taken = [n for n in inherited if (n.startswith(_INHERITED) or n == HASH_SEED) and n not in own]
     if taken:
         yield f"taken over from this environment: {', '.join(taken)}"
     server = None if deployment is None else deployment.lmcache_server
@@ -194,12 +194,9 @@ def refuse_what_is_not_certain(checked: Checked, force: str | None) -> None:
     lacks = list(lacking(replace(deployment, unknown=named, files=()), os.environ))
     for sentence in lacks:
         click.echo(f"hmactl: {sentence}", err=True)
-    if checked.launchable and not lacks:
-        return
-    if force is None:
-        click.echo("hmactl: not rendered; --force REASON renders it all the same", err=True)
-        sys.exit(2 if checked.failure is not None else 1)
-    click.echo(f"hmactl: rendered in spite of the above, because: {force}", err=True)
+    if not checked.launchable or lacks:
+        status = 2 if checked.failure is not None else 1
+        refuse_or_say(force, status=status, words=("rendered", "renders"))
 
 
 def write(files: Sequence[OutputFile], output: Path | None, *, overwrite: bool = False) -> None:

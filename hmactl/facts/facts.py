@@ -12,7 +12,7 @@ from hmactl.deployment.setting import Setting
 from hmactl.engine.answer import Answer
 from hmactl.engine.model_origin import ModelConfig
 from hmactl.facts.memory import KvMemory
-from hmactl.facts.transfer import transfer_connector
+from hmactl.facts.transfer import written_connector
 
 T = TypeVar("T")
 
@@ -66,4 +66,4 @@ class Facts:
 
 @once
 def _connector(facts: Facts) -> Connector | None:
-    return facts.deployment.connector or transfer_connector(facts.deployment)
+    return written_connector(facts.deployment)

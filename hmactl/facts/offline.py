@@ -34,7 +34,7 @@ from hmactl.engine.answer import (
 )
 from hmactl.engine.decode import decode
 from hmactl.facts.lmcache_offline import Written, lmcache_settings
-from hmactl.facts.transfer import transfer_connector
+from hmactl.facts.transfer import written_connector
 
 _COUNTS = {
     "tensor-parallel-size": "tensor_parallel_size",
@@ -94,7 +94,7 @@ class Offline:
 def offline_answer(asked: Offline) -> tuple[Answer, str | None]:
     """The catalogue's answer, and why there is no plan in it, None where there is one."""
     deployment = asked.deployment
-    connector = deployment.connector or transfer_connector(deployment)
+    connector = written_connector(deployment)
     flags = vllm_flags(asked.vllm)
     found, unknown = _plan(asked)
     plan = _plans(found)

@@ -14,6 +14,11 @@ _OWN = (
 )
 
 
+def written_connector(deployment: Deployment) -> Connector | None:
+    """The connector, under ``connector:`` or as ``kv-transfer-config``."""
+    return deployment.connector or transfer_connector(deployment)
+
+
 def transfer_connector(deployment: Deployment) -> Connector | None:
     """That setting as a Connector; None where there is none or it cannot be understood.
 

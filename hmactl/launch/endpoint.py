@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from hmactl.deployment.deployment import Deployment
-from hmactl.launch.address import serve_port
+from hmactl.launch.address import serve_address
 from hmactl.launch.ports import lmcache_server_ports
 
 # LMCache 0.4.3 to 0.4.6 have the second.
@@ -27,17 +27,11 @@ class Endpoint:
 
 def engine_endpoint(deployment: Deployment) -> Endpoint | None:
     """vLLM's; None where it has no port, or one that only vLLM's own file names."""
-    silent = deployment.vllm_setting("headless")
-    if silent is not None and silent.value is not False:
+    address = serve_address(deployment)
+    if address is None:
         return None
-    if deployment.vllm_setting("config") is not None and deployment.vllm_setting("port") is None:
-        return None
-    port = serve_port(deployment)
-    if not port:
-        return None
-    host = deployment.vllm_setting("host")
+    bound, port = address
     encrypted = deployment.vllm_setting("ssl-certfile") is not None
-    bound = "" if host is None else str(host.value)
     # A certificate is nothing that a question about health could do anything about.
     return Endpoint(port, bound, () if encrypted else ("/health",))
 

@@ -1,11 +1,10 @@
 """The known causes of a failure as text."""
 
-import textwrap
 from collections.abc import Callable, Iterator
 
 from hmactl.launch.failures import Cause, FailureLog
+from hmactl.report.wrapped import wrapped
 
-_WIDTH = 100
 _MOST = 3
 
 
@@ -24,26 +23,15 @@ def render_failures(log: FailureLog, style: Callable[[str, str], str]) -> str:
         more = ", ".join(cause.id for cause in causes[_MOST:])
         lines.append(f"also: {more} (`hmactl diagnose` on the whole log shows them)")
     if not any(cause.deadly for cause in causes) and (words := log.unexplained()) is not None:
-        lines += _wrapped("the engine's own words, of which hmactl knows no cause: ", words, "")
+        lines += wrapped("the engine's own words, of which hmactl knows no cause: ", words, "")
     return "\n".join(lines)
 
 
 def _details(cause: Cause) -> Iterator[str]:
-    yield from _wrapped("said: ", cause.evidence + (f" ({cause.who})" if cause.who else ""))
+    yield from wrapped("said: ", cause.evidence + (f" ({cause.who})" if cause.who else ""))
     for detail in cause.details:
-        yield from _wrapped("", detail)
-    yield from _wrapped("consequence: ", cause.consequence)
-    yield from _wrapped("fix: ", cause.fix)
+        yield from wrapped("", detail)
+    yield from wrapped("consequence: ", cause.consequence)
+    yield from wrapped("fix: ", cause.fix)
     if cause.rules:
-        yield from _wrapped("more: ", ", ".join(f"`hmactl explain {rule}`" for rule in cause.rules))
-
-
-def _wrapped(label: str, text: str, indent: str = "  ") -> list[str]:
-    return textwrap.wrap(
-        f"{label}{text}",
-        _WIDTH,
-        initial_indent=indent,
-        subsequent_indent=f"{indent}  ",
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+        yield from wrapped("more: ", ", ".join(f"`hmactl explain {rule}`" for rule in cause.rules))

@@ -7,11 +7,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from hmactl.deployment.deployment import Deployment
+from hmactl.deployment.deployment import Deployment, LMCacheServer
+from hmactl.deployment.setting import Json
 from hmactl.facts.facts import Facts
 from hmactl.facts.lmcache import in_process, number, option_number
 from hmactl.facts.lmcache_memory import ranks_on_one_host
-from hmactl.launch.address import serve_port
+from hmactl.launch.address import serve_address
 
 # Of `lmcache server` and of NixlConnector, unless they are told otherwise.
 _SERVER_PORT, _SERVER_HTTP_PORT, _SIDE_CHANNEL_PORT = 5555, 8080, 5600
@@ -47,14 +48,9 @@ def engine_ports(facts: Facts, environment: Mapping[str, str]) -> Iterator[Port]
 
     ``environment`` is the server's whole environment.
     """
-    deployment = facts.deployment
-    headless = deployment.vllm_setting("headless")
-    listens = headless is None or headless.value is False
-    # A file of vLLM's own may have another port than its default.
-    known = deployment.vllm_setting("config") is None or deployment.vllm_setting("port") is not None
-    if listens and known and (number_of := serve_port(deployment)):
-        bound = deployment.vllm_setting("host")
-        yield Port(number_of, "vLLM", "`port`", "" if bound is None else str(bound.value))
+    if (address := serve_address(facts.deployment)) is not None:
+        bound, number_of = address
+        yield Port(number_of, "vLLM", "`port`", bound)
     workers = ranks_on_one_host(facts)
     settings = in_process(facts)
     if settings is not None:
@@ -90,6 +86,12 @@ def lmcache_server_ports(deployment: Deployment) -> Iterator[Port]:
             name = f"`{prefix}port` under `lmcache_server:`"
             address = _LOOPBACK if host is None else str(host.value)
             yield Port(int(value), "the LMCache server", name, address)
+
+
+def lmcache_http_port(server: LMCacheServer | None) -> Json:
+    """The HTTP port of an ``lmcache server`` as it is written, else its default."""
+    setting = None if server is None else server.option("http-port")
+    return _SERVER_HTTP_PORT if setting is None else setting.value
 
 
 def why_not_free(port: Port) -> str | None:

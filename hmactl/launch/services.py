@@ -4,13 +4,13 @@ from collections.abc import Mapping
 
 from hmactl.deployment.deployment import Deployment
 from hmactl.facts.lmcache import option_number
+from hmactl.launch.address import reached_at
 from hmactl.launch.endpoint import Endpoint, engine_endpoint, server_endpoint
 from hmactl.launch.launch import Launch
 from hmactl.launch.supervise.health import Health
 from hmactl.launch.supervise.service import Service
 
 ENGINE, COMPANION = "vllm", "lmcache"
-_REACHED_AT = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - not bound
 # It stops within a second, but may have to write what it holds to disk.
 _COMPANION_STOP_SECONDS = 20.0
 _ENGINE_STOP_SECONDS = 20.0
@@ -58,7 +58,7 @@ def services(
 def _health(endpoint: Endpoint | None) -> Health | None:
     if endpoint is None:
         return None
-    return Health(_REACHED_AT.get(endpoint.host, endpoint.host), endpoint.port, endpoint.paths)
+    return Health(reached_at(endpoint.host), endpoint.port, endpoint.paths)
 
 
 def _drain_seconds(deployment: Deployment) -> float:

@@ -8,7 +8,7 @@ from hmactl.catalogue.connector_versions import Child
 from hmactl.deployment.command import KV_TRANSFER_CONFIG, serve_environment
 from hmactl.deployment.deployment import Connector, Deployment
 from hmactl.deployment.setting import Area, Json
-from hmactl.facts.transfer import transfer_connector
+from hmactl.facts.transfer import written_connector
 from hmactl.verdict.offline import Asked, Known, ModelKind
 
 _OFFLOADING = frozenset({"kv-offloading-size", "kv-offloading-backend"})
@@ -31,7 +31,7 @@ def known(
     ``chunks``: whether the model has an attention_chunk_size. ``inherited`` is the environment
     that the deployment's own adds to. None where the connector was written but cannot be known.
     """
-    connector = deployment.connector or transfer_connector(deployment)
+    connector = written_connector(deployment)
     written = deployment.vllm_setting(KV_TRANSFER_CONFIG) is not None
     hidden = deployment.is_unknown(Area.VLLM, KV_TRANSFER_CONFIG)
     # These replace the connector. That anything else may be set says nothing against what is.

@@ -16,6 +16,7 @@ from hmactl.deployment.setting import ENVIRONMENT, Area, Setting
 from hmactl.facts.facts import Facts
 from hmactl.facts.lmcache import SERVED
 from hmactl.finding import Severity
+from hmactl.launch.ports import lmcache_http_port
 from hmactl.launch.preconditions.problem import Problem
 from hmactl.launch.verify.server import NoAnswerError, Server
 from hmactl.rules.case import Case
@@ -23,7 +24,6 @@ from hmactl.rules.lms import lms001_chunk_size, lms028_other_release
 
 _SECONDS = 3.0
 _WAITS = 300
-_HTTP_PORT = 8080
 _LOOPBACK = "127.0.0.1"
 _LOCAL = frozenset({"localhost", _LOOPBACK, "::1"})
 
@@ -87,12 +87,10 @@ def _unreachable(host: str, port: int) -> str | None:
 
 def _ask(described: LMCacheServer | None, host: str, port: int) -> _Running | None:
     """What the server says of itself; None where it cannot be asked, or another one answers."""
-    http_port = None if described is None else described.option("http-port")
     http_host = None if described is None else described.option("http-host")
     where = host if http_host is None or host not in _LOCAL else str(http_host.value)
     where = _LOOPBACK if where in {*_LOCAL, "0.0.0.0", ""} else where  # noqa: S104 - not bound
-    number = _HTTP_PORT if http_port is None else http_port.value
-    server = Server(f"http://{where}:{number}", timeout=_SECONDS)
+    server = Server(f"http://{where}:{lmcache_http_port(described)}", timeout=_SECONDS)
     try:
         config = server.json("/config")
         version = server.json("/lmc_version")

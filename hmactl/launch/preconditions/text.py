@@ -1,12 +1,10 @@
 """What stands in the way of a start, as text."""
 
-import textwrap
 from collections.abc import Callable, Sequence
 
 from hmactl.launch.preconditions.problem import Problem
 from hmactl.report.redact import redact
-
-_WIDTH = 100
+from hmactl.report.wrapped import wrapped
 
 
 def render_problems(problems: Sequence[Problem], style: Callable[[str, str], str]) -> str:
@@ -16,12 +14,5 @@ def render_problems(problems: Sequence[Problem], style: Callable[[str, str], str
         kind = "error" if one.fatal else "warning"
         lines.append(f"{style(kind, kind)}: this machine: {redact(one.problem)}")
         for label, text in (("", one.consequence), ("fix: ", one.fix)):
-            lines += textwrap.wrap(
-                f"{label}{redact(text)}",
-                _WIDTH,
-                initial_indent="  ",
-                subsequent_indent="    ",
-                break_long_words=False,
-                break_on_hyphens=False,
-            )
+            lines += wrapped(label, redact(text))
     return "\n".join(lines)

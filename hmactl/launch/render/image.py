@@ -3,8 +3,8 @@
 from packaging.version import InvalidVersion, Version
 
 from hmactl.catalogue.gpus import CPU
-from hmactl.deployment.deployment import Connector, Deployment
-from hmactl.facts.transfer import transfer_connector
+from hmactl.deployment.deployment import Deployment
+from hmactl.facts.transfer import written_connector
 
 _REPOSITORY = "vllm/vllm-openai"
 
@@ -34,7 +34,7 @@ def default_image(deployment: Deployment, vllm: str | None, lmcache: str | None)
 
 def uses_lmcache(deployment: Deployment) -> bool:
     """Whether a connector of LMCache's is configured."""
-    connector: Connector | None = deployment.connector or transfer_connector(deployment)
+    connector = written_connector(deployment)
     return connector is not None and any("LMCache" in one.name for one in connector.walk())
 
 

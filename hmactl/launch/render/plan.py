@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from hmactl.catalogue.gpus import CPU, UnknownGpuError, find_gpu
-from hmactl.deployment.deployment import Connector, Deployment
+from hmactl.deployment.deployment import Deployment
 from hmactl.deployment.setting import Area
 from hmactl.facts.facts import Facts
 from hmactl.facts.lmcache_memory import (
@@ -16,7 +16,7 @@ from hmactl.facts.lmcache_memory import (
     replicas_on_one_host,
     server_memory,
 )
-from hmactl.facts.transfer import transfer_connector
+from hmactl.facts.transfer import written_connector
 from hmactl.launch.endpoint import engine_endpoint, server_endpoint
 from hmactl.launch.launch import Launch
 from hmactl.launch.render.model import (
@@ -103,7 +103,7 @@ def plan_rendering(
 
 def server_host(deployment: Deployment) -> str | None:
     """The host at which the engine looks for the LMCache server; None without such a connector."""
-    connector = deployment.connector or transfer_connector(deployment)
+    connector = written_connector(deployment)
     for one in () if connector is None else connector.walk():
         if one.name == _MP_CONNECTOR:
             return str(one.extra_config.get("lmcache.mp.host", "localhost")).rpartition("/")[2]
@@ -196,7 +196,7 @@ def _engine_memory(deployment: Deployment, facts: Facts | None) -> int | None:
     """Host memory that connectors in vLLM take: a store of LMCache's, and vLLM's own."""
     stores = None if facts is None else host_memory(facts)
     found = [] if stores is None else [stores.total]
-    connector: Connector | None = deployment.connector or transfer_connector(deployment)
+    connector = written_connector(deployment)
     for one in () if connector is None else connector.walk():
         size = one.extra_config.get("cpu_bytes_to_use")
         if one.name == _OFFLOADING and isinstance(size, int | float):

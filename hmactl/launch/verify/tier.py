@@ -10,10 +10,11 @@ from urllib.parse import urlsplit
 from hmactl.deployment.deployment import LMCacheServer
 from hmactl.facts.facts import Facts
 from hmactl.facts.lmcache import SERVED, in_process, is_served
+from hmactl.launch.ports import lmcache_http_port
 from hmactl.launch.verify.server import NoAnswerError, Server, server_url
 
 _LARGEST_TREE = 200_000
-_HOST, _HTTP_PORT = "127.0.0.1", 8080
+_HOST = "127.0.0.1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +123,7 @@ def _described(facts: Facts, described: LMCacheServer) -> Tier | None:
         return None
     text = hosts[0]
     host = urlsplit(text if "://" in text else f"tcp://{text}").hostname or _HOST
-    port = described.option("http-port")
-    number = _HTTP_PORT if port is None else port.value
     try:
-        return LMCacheTier(Server(server_url(f"http://{host}:{number}")))
+        return LMCacheTier(Server(server_url(f"http://{host}:{lmcache_http_port(described)}")))
     except ValueError:
         return None
